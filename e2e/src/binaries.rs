@@ -1,0 +1,185 @@
+//! Finds the programs of the control plane, or builds them once.
+//!
+//! Each comes from `KUBEBUILDER_ASSETS` when that folder has it. Else Go builds it from
+//! the modules in `e2e/control-plane`, which name the programs as tools and pin every
+//! version, into `<target>/control-plane`.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// A program that the tests start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// The store behind the apiserver.
+    Etcd,
+    /// The API itself.
+    KubeApiserver,
+    /// Garbage collector, namespaces, service accounts, endpoints, …
+    KubeControllerManager,
+    /// Gives pods a node.
+    KubeScheduler,
+    /// Runs pods.
+    Kubelet,
+    /// The command line client.
+    Kubectl,
+    /// Answers pods' DNS questions.
+    Coredns,
+}
+
+impl Program {
+    /// The file name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::KubeApiserver => "kube-apiserver",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::KubeScheduler => "kube-scheduler",
+            Self::Kubelet => "kubelet",
+            Self::Kubectl => "kubectl",
+            Self::Coredns => "coredns",
+        }
+    }
+
+    /// The Go package of the program.
+    fn package(self) -> String {
+        match self {
+            Self::Etcd => "go.etcd.io/etcd/server/v3".to_owned(),
+            Self::Coredns => "github.com/coredns/coredns".to_owned(),
+            kubernetes => format!("k8s.io/kubernetes/cmd/{}", kubernetes.name()),
+        }
+    }
+
+    /// The folder of the Go module that names the program as a tool.
+    fn module(self) -> PathBuf {
+        let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("control-plane");
+        match self {
+            Self::Coredns => modules.join("coredns"),
+            _ => modules,
+        }
+    }
+
+    /// How long a build takes, cold, on 2 cores.
+    fn build_time(self) -> &'static str {
+        match self {
+            Self::KubeApiserver => "about 3 minutes",
+            Self::Coredns => "about 2 minutes",
+            Self::KubeControllerManager => "about 1 minute",
+            _ => "half a minute",
+        }
+    }
+}
+
+/// Where `program` lies; built first when need be, which takes minutes and blocks.
+///
+/// Fails when there is neither a ready program nor Go, or when Go cannot build it.
+pub fn find(program: Program) -> Result<PathBuf> {
+    if let Some(assets) = env::var_os("KUBEBUILDER_ASSETS") {
+        let ready = Path::new(&assets).join(program.name());
+        if ready.is_file() {
+            return Ok(ready);
+        }
+    }
+    let folder = target_folder().join("control-plane");
+    let built = folder.join(program.name());
+    let stamp = folder.join(format!("{}.stamp", program.name()));
+    let recipe = Recipe::read(program)?;
+    if recipe.made(&built, &stamp) {
+        return Ok(built);
+    }
+
+    fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    // Tests run side by side, in one process and in many: one builds, the others wait here.
+    let lock = fs::File::create(folder.join("build.lock"))?;
+    lock.lock().context("cannot lock build.lock")?;
+    if !recipe.made(&built, &stamp) {
+        recipe.build(program, &built)?;
+        fs::write(&stamp, &recipe.text)?;
+    }
+    Ok(built)
+}
+
+/// Cargo's target folder, as cargo itself was told.
+fn target_folder() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let workspace = package.parent().unwrap_or(package);
+    workspace.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+/// Everything that a build depends on but the compiler.
+#[derive(Debug)]
+struct Recipe {
+    linker_flags: String,
+    /// The recipe written out, compared with the stamp of the last build.
+    text: String,
+}
+
+impl Recipe {
+    fn read(program: Program) -> Result<Self> {
+        let read = |name: &str| {
+            let path = program.module().join(name);
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        let module = read("go.mod")?;
+        let linker_flags = linker_flags(program, &module)?;
+        let text = format!("{linker_flags}\n{module}\n{}", read("go.sum")?);
+        Ok(Self { linker_flags, text })
+    }
+
+    fn made(&self, built: &Path, stamp: &Path) -> bool {
+        built.is_file() && fs::read_to_string(stamp).is_ok_and(|text| text == self.text)
+    }
+
+    fn build(&self, program: Program, built: &Path) -> Result<()> {
+        let name = program.name();
+        eprintln!("building {name} (once, {})…", program.build_time());
+        let unfinished = built.with_extension("unfinished");
+        let go = Command::new("go")
+            .current_dir(program.module())
+            .args(["build", "-trimpath", "-ldflags", &self.linker_flags, "-o"])
+            .args([unfinished.as_os_str(), program.package().as_ref()])
+            .output();
+        let go = go.with_context(|| {
+            format!(
+                "there is no {name} to test with: install Go 1.26 or later, with which it \
+                 is built, or set KUBEBUILDER_ASSETS to a folder that has it"
+            )
+        })?;
+        if !go.status.success() {
+            bail!(
+                "go could not build {name} in {}:\n{}",
+                program.module().display(),
+                String::from_utf8_lossy(&go.stderr)
+            );
+        }
+        fs::rename(&unfinished, built)?;
+        Ok(())
+    }
+}
+
+/// Without its version an apiserver calls itself v0.0.0, and kubectl refuses that.
+fn linker_flags(program: Program, module: &str) -> Result<String> {
+    if matches!(program, Program::Etcd | Program::Coredns) {
+        return Ok("-s -w".to_owned());
+    }
+    let version = module
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("require k8s.io/kubernetes v"))
+        .context("e2e/control-plane/go.mod does not require k8s.io/kubernetes")?;
+    let mut parts = version.split('.');
+    let (major, minor) = (parts.next(), parts.next());
+    ensure!(
+        minor.is_some(),
+        "e2e/control-plane/go.mod: k8s.io/kubernetes has the version {version:?}; want 1.N.N"
+    );
+    let package = "k8s.io/component-base/version";
+    Ok(format!(
+        "-s -w -X {package}.gitVersion=v{version} -X {package}.gitMajor={} -X {package}.gitMinor={}",
+        major.unwrap_or_default(),
+        minor.unwrap_or_default()
+    ))
+}

@@ -1,0 +1,3 @@
+//! The wire types, one folder a version.
+
+pub mod v1;

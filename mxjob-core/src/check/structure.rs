@@ -1,0 +1,193 @@
+//! Walks an object along the schema of its CustomResourceDefinition.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    JSON, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Map, Value};
+
+use super::path::Path;
+use super::suggest::suggestion;
+use crate::job::Problem;
+use crate::role::RoleTable;
+use crate::schema;
+
+/// The schema of a role set's objects, ready to be walked. Making one takes milliseconds; walking
+/// an object takes microseconds.
+#[derive(Debug)]
+pub struct Structure {
+    table: &'static RoleTable,
+    root: JSONSchemaProps,
+}
+
+/// One for each role set in the program: nearly always one.
+static MADE: Mutex<Vec<Arc<Structure>>> = Mutex::new(Vec::new());
+
+impl Structure {
+    /// The structure of a role set's objects; made once, then shared.
+    pub fn of(table: &'static RoleTable) -> Arc<Self> {
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = made.iter().find(|one| std::ptr::eq(one.table, table)) {
+            return Arc::clone(known);
+        }
+        let new = Arc::new(Self { table, root: walked(table) });
+        made.push(Arc::clone(&new));
+        new
+    }
+
+    /// What is wrong with an object: errors for wrong types, missing fields and values out of
+    /// bounds, warnings for fields that the schema does not have. The status is not looked at.
+    pub fn check(&self, object: &Value) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if let Value::Object(fields) = object {
+            self.identity(fields, &mut problems);
+        }
+        walk(&self.root, object, Path::ROOT, &mut problems);
+        problems
+    }
+
+    /// Says what the object is when it is not ours. Items of a list need not say what they are.
+    fn identity(&self, fields: &Map<String, Value>, problems: &mut Vec<Problem>) {
+        let names = self.table.crd;
+        let wanted = [("apiVersion", format!("{}/{}", names.group, schema::VERSION)), ("kind", names.kind.to_owned())];
+        for (field, wanted) in wanted {
+            let given = fields.get(field).and_then(Value::as_str).filter(|given| *given != wanted);
+            let message = |given| format!("{given:?} is not supported: must be {wanted:?}");
+            problems.extend(given.map(|given| Problem::error(field, message(given))));
+        }
+    }
+}
+
+/// The schema with the metadata typed, which the API server does by itself, and the status left
+/// open, which is the operator's.
+fn walked(table: &'static RoleTable) -> JSONSchemaProps {
+    let mut root = schema::schema(table);
+    root.required = Some(vec!["spec".to_owned()]);
+    let fields = root.properties.get_or_insert_default();
+    fields.insert("metadata".to_owned(), schema::bare::<ObjectMeta>());
+    fields.insert("status".to_owned(), JSONSchemaProps::default());
+    root
+}
+
+fn walk(schema: &JSONSchemaProps, value: &Value, path: Path<'_>, problems: &mut Vec<Problem>) {
+    let mut error = |message: String| problems.push(Problem::error(path.to_string(), message));
+    let expected = match schema.type_.as_deref() {
+        None if schema.x_kubernetes_int_or_string == Some(true) => "int-or-string",
+        // No type: anything goes.
+        None => return,
+        Some(name) => name,
+    };
+    match (expected, value) {
+        ("object", Value::Object(fields)) => object(schema, fields, path, problems),
+        ("array", Value::Array(items)) => array(schema, items, path, problems),
+        ("string", Value::String(text)) => text_bounds(schema, text).into_iter().for_each(error),
+        ("integer", Value::Number(number)) if number.is_i64() || number.is_u64() => {
+            integer_bounds(schema, number).into_iter().for_each(error);
+        }
+        ("integer", Value::Number(number)) => error(format!("must be an integer, not {number}")),
+        ("int-or-string", Value::String(_)) | ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => {}
+        ("int-or-string", Value::Number(number)) if number.is_i64() || number.is_u64() => {}
+        ("int-or-string", Value::Number(number)) => error(format!("must be an integer or a string: write \"{number}\"")),
+        (_, value) => error(format!("must be {}, not {}", article(expected), described(value, expected))),
+    }
+}
+
+fn object(schema: &JSONSchemaProps, fields: &Map<String, Value>, path: Path<'_>, problems: &mut Vec<Problem>) {
+    // The API server drops null where the schema does not ask for it.
+    let given = || fields.iter().filter(|(_, value)| !value.is_null());
+    let missing = schema.required.iter().flatten().filter(|name| given().all(|(key, _)| key != *name));
+    problems.extend(missing.map(|name| Problem::error(path.key(name).to_string(), "is required")));
+    let count = i64::try_from(given().count()).unwrap_or(i64::MAX);
+    let bounds = count_bounds(count, schema.min_properties, schema.max_properties, "entries");
+    problems.extend(bounds.map(|message| Problem::error(path.to_string(), message)));
+    let known = schema.properties.as_ref();
+    for (key, value) in given() {
+        let field = known.and_then(|known| known.get(key)).or(match &schema.additional_properties {
+            Some(JSONSchemaPropsOrBool::Schema(values)) => Some(values),
+            _ => None,
+        });
+        match (field, known) {
+            (Some(field), _) => walk(field, value, path.key(key), problems),
+            (None, Some(known)) => problems.push(unknown(known, key, path)),
+            // An object without fields: anything goes.
+            (None, None) => {}
+        }
+    }
+}
+
+fn unknown(known: &BTreeMap<String, JSONSchemaProps>, key: &str, path: Path<'_>) -> Problem {
+    let names = known.keys().map(String::as_str);
+    let hint = suggestion(key, names).map(|name| format!(": did you mean {name}?")).unwrap_or_default();
+    Problem::warning(path.key(key).to_string(), format!("unknown field, it is ignored{hint}"))
+}
+
+fn array(schema: &JSONSchemaProps, items: &[Value], path: Path<'_>, problems: &mut Vec<Problem>) {
+    let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
+    let bounds = count_bounds(count, schema.min_items, schema.max_items, "items");
+    problems.extend(bounds.map(|message| Problem::error(path.to_string(), message)));
+    if let Some(JSONSchemaPropsOrArray::Schema(each)) = &schema.items {
+        for (index, item) in items.iter().enumerate() {
+            walk(each, item, path.item(index), problems);
+        }
+    }
+}
+
+fn count_bounds(count: i64, min: Option<i64>, max: Option<i64>, what: &str) -> Option<String> {
+    let few = min.filter(|min| count < *min).map(|min| format!("must have at least {min} {what}"));
+    few.or_else(|| max.filter(|max| count > *max).map(|max| format!("must have at most {max} {what}, not {count}")))
+}
+
+fn text_bounds(schema: &JSONSchemaProps, text: &str) -> Option<String> {
+    if let Some(allowed) = &schema.enum_ {
+        let names: Vec<_> = allowed.iter().filter_map(|JSON(one)| one.as_str()).collect();
+        if names.contains(&text) {
+            return None;
+        }
+        let hint = suggestion(text, names.iter().copied()).map(|name| format!("; did you mean {name}?"));
+        let quoted: Vec<_> = names.iter().map(|name| if name.is_empty() { "\"\"" } else { *name }).collect();
+        return Some(format!("must be one of {}, not {text:?}{}", quoted.join(", "), hint.unwrap_or_default()));
+    }
+    let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+    let long = schema.max_length.filter(|max| length > *max);
+    long.map(|max| format!("must have at most {max} characters"))
+}
+
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "bounds are small whole numbers")]
+fn integer_bounds(schema: &JSONSchemaProps, number: &serde_json::Number) -> Option<String> {
+    let narrow = schema.format.as_deref() == Some("int32");
+    let fits = number.as_i64().is_some_and(|number| !narrow || i32::try_from(number).is_ok());
+    if !fits {
+        let largest = if narrow { i64::from(i32::MAX) } else { i64::MAX };
+        return Some(format!("must be at most {largest}, not {number}"));
+    }
+    let value = number.as_f64().unwrap_or_default();
+    let small = schema.minimum.filter(|min| value < *min).map(|min| format!("must be {min} or more, not {number}"));
+    small.or_else(|| schema.maximum.filter(|max| value > *max).map(|max| format!("must be {max} or less, not {number}")))
+}
+
+fn article(expected: &str) -> &'static str {
+    match expected {
+        "object" => "a map",
+        "array" => "a list",
+        "string" => "a string",
+        "integer" => "an integer",
+        "boolean" => "true or false",
+        "int-or-string" => "an integer or a string",
+        _ => "a number",
+    }
+}
+
+/// What was given, and how to write it when quotes are all that lacks.
+fn described(value: &Value, expected: &str) -> String {
+    match value {
+        Value::Null => "empty".to_owned(),
+        Value::Bool(_) | Value::Number(_) if expected == "string" => format!("{value}: write \"{value}\""),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => format!("the string {text:?}"),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a map".to_owned(),
+    }
+}

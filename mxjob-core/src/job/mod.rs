@@ -1,0 +1,219 @@
+//! A job as the planner and the wiring see it: checked, defaulted, roles resolved.
+
+pub mod defaults;
+mod exit_codes;
+mod read;
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use serde::{Deserialize, Serialize};
+
+pub use exit_codes::ExitCodes;
+
+use crate::api::v1::{CleanPodPolicy, FailureAction, JobStatus, Services, SuccessPolicy};
+use crate::role::{Mode, RestartPolicy, Role, RoleId, RoleTable};
+
+/// A job, as read from storage. Reading never fails: what is wrong with the spec stands in it.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The role set that it was read with.
+    pub table: &'static RoleTable,
+    /// Who it is.
+    pub meta: JobMeta,
+    /// The stored status; of one that cannot be read, an empty one.
+    pub status: JobStatus,
+    /// What it asks for, defaulted and checked, or everything that is wrong with it.
+    pub spec: Result<Spec, Vec<Problem>>,
+}
+
+/// Who a job is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobMeta {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Uid; empty before it is stored.
+    pub uid: String,
+    /// Counts changes of the spec.
+    pub generation: i64,
+    /// A deletion has been asked for.
+    pub deleting: bool,
+}
+
+/// What a job asks for, with every default filled in.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// How it runs.
+    pub mode: &'static Mode,
+    /// The roles it has, in the order of the table; also those with no replica.
+    pub roles: Vec<RoleSpec>,
+    /// When it has succeeded.
+    pub success: SuccessPolicy,
+    /// Restarts of the whole job.
+    pub failure: Option<FailureSpec>,
+    /// How replicas find each other.
+    pub services: Services,
+    /// Which pods go in the end.
+    pub clean: CleanPodPolicy,
+    /// Seconds that it is kept after its end.
+    pub ttl: Option<i64>,
+    /// Seconds that it may be active.
+    pub deadline: Option<i64>,
+    /// Restarts that it survives.
+    pub backoff_limit: Option<i32>,
+    /// Exit codes that restartPolicy ExitCode retries.
+    pub retryable: ExitCodes,
+    /// It is to have no pods for now.
+    pub suspend: bool,
+    /// Somebody else runs it.
+    pub managed_elsewhere: bool,
+}
+
+impl Spec {
+    /// The job's replicas of a role; `None` when the job does not have it.
+    pub fn role(&self, id: RoleId) -> Option<&RoleSpec> {
+        self.roles.iter().find(|role| role.id == id)
+    }
+
+    /// The job's replicas of the role of that name.
+    pub fn role_named(&self, name: &str) -> Option<&RoleSpec> {
+        self.roles.iter().find(|role| role.role.name.eq_ignore_ascii_case(name))
+    }
+
+    /// How many replicas the job wants in all.
+    pub fn wanted(&self) -> u32 {
+        self.roles.iter().map(|role| role.replicas).sum()
+    }
+
+    /// Every replica the job wants, role by role in index order.
+    pub fn replicas(&self) -> impl Iterator<Item = Replica> {
+        self.roles.iter().flat_map(RoleSpec::replicas)
+    }
+
+    /// The chief: the first of the mode's chief roles that has replicas.
+    pub fn chief(&self) -> Option<&RoleSpec> {
+        self.mode.chief.iter().find_map(|name| self.role_named(name).filter(|role| role.replicas > 0))
+    }
+
+    /// The roles that the job waits for after its chief, those with replicas.
+    pub fn workers(&self) -> impl Iterator<Item = &RoleSpec> {
+        self.mode.workers.iter().filter_map(|name| self.role_named(name).filter(|role| role.replicas > 0))
+    }
+}
+
+/// The replicas of one role.
+#[derive(Clone, Debug)]
+pub struct RoleSpec {
+    /// Its place in the table.
+    pub id: RoleId,
+    /// What was declared about it.
+    pub role: &'static Role,
+    /// How many.
+    pub replicas: u32,
+    /// What happens when one fails.
+    pub restart: RestartPolicy,
+    /// Its label in the layout variable.
+    pub label: String,
+    /// The port that its replicas listen on.
+    pub port: u16,
+    /// What each one runs, defaulted.
+    pub template: Arc<PodTemplateSpec>,
+}
+
+impl RoleSpec {
+    /// The replicas, in index order.
+    pub fn replicas(&self) -> impl Iterator<Item = Replica> + use<> {
+        let role = self.id;
+        (0..self.replicas).map(move |index| Replica { role, index })
+    }
+
+    /// Name of the container that the replica's work runs in.
+    pub fn container(&self, table: &RoleTable) -> &'static str {
+        self.role.container.unwrap_or(table.container)
+    }
+}
+
+/// One replica of a job: a role and an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Replica {
+    /// The role.
+    pub role: RoleId,
+    /// The index, from 0.
+    pub index: u32,
+}
+
+/// What failures do to the whole job.
+#[derive(Clone, Debug)]
+pub struct FailureSpec {
+    /// Counted restarts of the whole job that are survived.
+    pub max_restarts: i32,
+    /// The first that matches decides; none: the whole job is restarted and it counts.
+    pub rules: Vec<FailureRule>,
+}
+
+/// One rule of a failure policy. `None` matches everything.
+#[derive(Clone, Debug)]
+pub struct FailureRule {
+    /// What happens.
+    pub action: FailureAction,
+    /// Roles whose replicas it is about.
+    pub roles: Option<Vec<RoleId>>,
+    /// Exit codes.
+    pub exit_codes: Option<ExitCodes>,
+    /// Reasons of pod or container.
+    pub reasons: Option<Vec<String>>,
+    /// Whether the restart counts towards the limit.
+    pub counts: bool,
+}
+
+/// Something wrong or odd at one place of a manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where: a path like `spec.mxReplicaSpecs.Worker.template.spec.containers[0].image`; empty: the
+    /// whole object.
+    pub path: String,
+    /// What is wrong and what is allowed, in lower case.
+    pub message: String,
+}
+
+impl Problem {
+    /// A mistake that keeps the job from running.
+    pub fn error(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, path: path.into(), message: message.into() }
+    }
+
+    /// Something odd that does not keep the job from running.
+    pub fn warning(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, path: path.into(), message: message.into() }
+    }
+
+    /// True for a mistake that keeps the job from running.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { out.write_str(&self.message) } else { write!(out, "{}: {}", self.path, self.message) }
+    }
+}
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The job cannot run.
+    Error,
+    /// The job can run.
+    Warning,
+}
+
+/// The time now, as an argument: nothing here reads a clock.
+pub type Now = Timestamp;

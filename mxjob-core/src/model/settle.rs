@@ -1,0 +1,72 @@
+//! Observe, plan, apply, until quiet.
+
+use jiff::Timestamp;
+
+use super::{ApiError, Cluster};
+use crate::plan::{self, Action, Event, Observed, Plan, PodView, ServiceView};
+use crate::wiring::Wiring;
+
+/// Rounds after which a planner that never comes to rest is stopped. A planner does not come to rest
+/// only through a mistake in it; the tests hold that this number is never reached.
+const ROUNDS: usize = 1_000;
+
+impl Cluster {
+    /// Lets the planner and the API server go on until nothing is left to do now. Returns what was
+    /// said on the way.
+    pub fn settle(&mut self, now: Timestamp) -> Vec<Event> {
+        self.start_due(now);
+        let mut events = Vec::new();
+        for _ in 0..ROUNDS {
+            let Some(plan) = self.plan(now) else { return events };
+            self.wake_at = plan.wake_at;
+            if plan.status.is_none() && plan.actions.is_empty() {
+                return events;
+            }
+            self.apply(plan, now, &mut events);
+        }
+        events
+    }
+
+    /// What the planner says to the cluster as it is; `None` without a job.
+    pub fn plan(&self, now: Timestamp) -> Option<Plan> {
+        let job = self.job.as_ref()?;
+        let pods: Vec<_> = self.pods.values().map(|one| PodView::of(&one.pod, one.container())).collect();
+        let services: Vec<_> = self.services.values().map(ServiceView::of).collect();
+        Some(plan::plan(&Observed { job, pods: &pods, services: &services }, now))
+    }
+
+    fn apply(&mut self, plan: Plan, now: Timestamp, events: &mut Vec<Event>) {
+        if let Some(status) = &plan.status {
+            self.write_status(status);
+        }
+        events.extend(plan.events);
+        let Some(job) = self.job.clone() else { return };
+        let wiring = job.spec.as_ref().ok().map(|spec| Wiring::new(&job, spec, self.addresses.clone()));
+        for action in &plan.actions {
+            let result = self.act(wiring.as_ref(), action, now).map_err(|error| error.to_string());
+            events.push(action.outcome(&job, result.as_ref().map(|()| ()).map_err(String::as_str)));
+        }
+    }
+
+    fn act(&mut self, wiring: Option<&Wiring<'_>>, action: &Action, now: Timestamp) -> Result<(), ApiError> {
+        match action {
+            Action::DeletePod(target) => self.delete_pod(target, now),
+            Action::DeleteService(target) => self.delete_service(target),
+            Action::DeleteJob => {
+                self.delete_job(now);
+                Ok(())
+            }
+            Action::CreatePod(replica, attempt) => {
+                let pod = wiring.and_then(|wiring| wiring.pod(*replica, *attempt));
+                pod.map_or(Ok(()), |pod| self.create_pod(pod, now))
+            }
+            Action::CreateService(replica) => {
+                let service = wiring.and_then(|wiring| wiring.service(*replica));
+                service.map_or(Ok(()), |service| self.create_service(service, now))
+            }
+            Action::CreateJobService => {
+                wiring.map_or(Ok(()), |wiring| self.create_service(wiring.job_service(), now))
+            }
+        }
+    }
+}

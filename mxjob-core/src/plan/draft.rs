@@ -1,0 +1,70 @@
+//! The plan while it is being made.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::{Action, Event, Plan, PodView, ServiceView, Target};
+use crate::api::v1::JobStatus;
+use crate::job::Job;
+
+pub(super) struct Draft<'a> {
+    pub(super) job: &'a Job,
+    pub(super) now: Timestamp,
+    pub(super) status: JobStatus,
+    pub(super) actions: Vec<Action>,
+    pub(super) events: Vec<Event>,
+    wake_at: Option<Timestamp>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(job: &'a Job, now: Timestamp) -> Self {
+        let status = job.status.clone();
+        Self { job, now, status, actions: Vec::new(), events: Vec::new(), wake_at: None }
+    }
+
+    /// Now, in whole seconds: all that the API keeps of a time.
+    pub(super) fn stamp(&self) -> Time {
+        Time(Timestamp::from_second(self.now.as_second()).unwrap_or(self.now))
+    }
+
+    /// Looks again at `at` at the latest.
+    pub(super) fn wake(&mut self, at: Timestamp) {
+        self.wake_at = Some(self.wake_at.map_or(at, |sooner| sooner.min(at)));
+    }
+
+    /// Looks again when `seconds` have passed since `start`; true when they have.
+    pub(super) fn passed(&mut self, start: Timestamp, seconds: i64) -> bool {
+        let due = start.checked_add(jiff::SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+        if due > self.now {
+            self.wake(due);
+        }
+        due <= self.now
+    }
+
+    pub(super) fn delete_pod(&mut self, pod: &PodView) {
+        if !pod.deleting {
+            self.actions.push(Action::DeletePod(Target { name: pod.name.clone(), uid: pod.uid.clone() }));
+        }
+    }
+
+    pub(super) fn delete_service(&mut self, service: &ServiceView) {
+        if !service.deleting {
+            let target = Target { name: service.name.clone(), uid: service.uid.clone() };
+            self.actions.push(Action::DeleteService(target));
+        }
+    }
+
+    pub(super) fn event(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    /// The kind's name before a word, like `MXJobCreated`.
+    pub(super) fn reason(&self, word: &str) -> String {
+        format!("{}{word}", self.job.table.crd.kind)
+    }
+
+    pub(super) fn into_plan(self) -> Plan {
+        let status = (self.status != self.job.status).then_some(self.status);
+        Plan { status, actions: self.actions, events: self.events, wake_at: self.wake_at }
+    }
+}

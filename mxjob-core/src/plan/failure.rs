@@ -1,0 +1,94 @@
+//! Replicas that failed, and what the job's policies say to each.
+
+use jiff::Timestamp;
+
+use super::PodView;
+use crate::api::v1::FailureAction;
+use crate::job::{FailureRule, Replica, RoleSpec, Spec};
+use crate::role::RestartPolicy;
+
+/// Exit code of a replica that ended without one: a pod that vanished, a lost node.
+const LOST: i32 = 137;
+/// Reason of a pod that vanished without the operator's doing.
+const DELETED: &str = "Deleted";
+/// Reason of a pod that was preempted, evicted or drained.
+const DISRUPTED: &str = "DisruptionTarget";
+
+/// A replica that failed.
+#[derive(Clone, Copy)]
+pub(super) struct Failure<'a> {
+    pub(super) replica: Replica,
+    pub(super) role: &'a RoleSpec,
+    /// Its pod; `None` when that vanished.
+    pub(super) pod: Option<&'a PodView>,
+}
+
+/// What is to be done about a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Response {
+    FailJob,
+    Replace { counts: bool },
+    RestartJob { counts: bool },
+}
+
+impl Failure<'_> {
+    pub(super) fn code(&self) -> i32 {
+        self.pod.and_then(|pod| pod.exit_code).unwrap_or(LOST)
+    }
+
+    /// When it happened, as far as anything tells.
+    pub(super) fn at(&self) -> Option<Timestamp> {
+        self.pod.and_then(|pod| pod.finished_at)
+    }
+
+    /// How long the container had run, in seconds.
+    pub(super) fn ran_for(&self) -> i64 {
+        let span = self.pod.and_then(|pod| Some(pod.finished_at?.duration_since(pod.started_at?)));
+        span.map_or(0, |span| span.as_secs())
+    }
+
+    fn is_disrupted(&self) -> bool {
+        self.pod.is_some_and(|pod| pod.disrupted)
+    }
+
+    fn has_reason(&self, reason: &str) -> bool {
+        match self.pod {
+            None => reason == DELETED,
+            Some(pod) => pod.reason.as_deref() == Some(reason) || (pod.disrupted && reason == DISRUPTED),
+        }
+    }
+
+    /// What the job's failure policy or, without one, the role's restart policy says.
+    pub(super) fn response(&self, spec: &Spec) -> Response {
+        match &spec.failure {
+            Some(policy) => self.by_rules(&policy.rules),
+            None => self.by_role(spec),
+        }
+    }
+
+    fn by_rules(&self, rules: &[FailureRule]) -> Response {
+        match rules.iter().find(|rule| self.matches(rule)) {
+            None => Response::RestartJob { counts: true },
+            Some(rule) => match rule.action {
+                FailureAction::FailJob => Response::FailJob,
+                FailureAction::RestartReplica => Response::Replace { counts: true },
+                FailureAction::RestartJob => Response::RestartJob { counts: rule.counts },
+            },
+        }
+    }
+
+    fn matches(&self, rule: &FailureRule) -> bool {
+        rule.roles.as_ref().is_none_or(|roles| roles.contains(&self.replica.role))
+            && rule.exit_codes.as_ref().is_none_or(|codes| codes.contains(self.code()))
+            && rule.reasons.as_ref().is_none_or(|reasons| reasons.iter().any(|reason| self.has_reason(reason)))
+    }
+
+    fn by_role(&self, spec: &Spec) -> Response {
+        match self.role.restart {
+            RestartPolicy::Never => Response::FailJob,
+            _ if self.is_disrupted() => Response::Replace { counts: false },
+            RestartPolicy::ExitCode if !spec.retryable.contains(self.code()) => Response::FailJob,
+            _ => Response::Replace { counts: true },
+        }
+    }
+}

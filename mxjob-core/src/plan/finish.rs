@@ -1,0 +1,94 @@
+//! The end of a job: its last conditions, what goes, and when the job itself goes.
+
+use std::collections::BTreeMap;
+
+use super::draft::Draft;
+use super::memory::Memory;
+use super::world::World;
+use super::{Action, Event, PodView, conditions, counts};
+use crate::api::v1::{CleanPodPolicy, ConditionType};
+use crate::job::{Problem, Replica, Spec};
+
+/// How a job ends.
+pub(super) enum End {
+    Succeeded,
+    Failed { message: String },
+}
+
+/// Ends the job: the final status in one write, then the cleanup.
+pub(super) fn finish(
+    draft: &mut Draft<'_>,
+    world: &World<'_>,
+    spec: &Spec,
+    memory: &Memory,
+    current: &BTreeMap<Replica, &PodView>,
+    end: End,
+) {
+    conclude(draft, end);
+    let failed = draft.status.is(ConditionType::Failed);
+    let stays = |pod: &PodView| !goes(spec.clean, failed, pod);
+    let current = current.iter().filter(|(_, pod)| stays(pod)).map(|(replica, pod)| (*replica, *pod)).collect();
+    counts::write(draft, spec, memory, &current);
+    clean_up(draft, world, spec.clean, spec.ttl);
+}
+
+/// Ends a job that is not valid: no pods, no retries.
+pub(super) fn refuse(draft: &mut Draft<'_>, world: &World<'_>, problems: &[Problem]) {
+    if !draft.job.status.is_finished() {
+        let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        let reason = format!("FailedInvalid{}Spec", draft.job.table.crd.kind);
+        let message = lines.join("; ");
+        draft.status.observed_generation = Some(draft.job.meta.generation).filter(|generation| *generation > 0);
+        draft.event(Event::warning(reason.clone(), message.clone()));
+        end(draft, ConditionType::Failed, reason, message);
+        counts::columns(draft);
+    }
+    clean_up(draft, world, CleanPodPolicy::Running, None);
+}
+
+/// Deletes what a finished job leaves, and the job itself when its time has come.
+pub(super) fn clean_up(draft: &mut Draft<'_>, world: &World<'_>, policy: CleanPodPolicy, ttl: Option<i64>) {
+    let failed = draft.status.is(ConditionType::Failed);
+    world.own_pods().filter(|pod| goes(policy, failed, pod)).for_each(|pod| draft.delete_pod(pod));
+    world.own_services().for_each(|service| draft.delete_service(service));
+    if let (Some(ttl), Some(end)) = (ttl, draft.status.completion_time.clone())
+        && draft.passed(end.0, ttl)
+    {
+        draft.actions.push(Action::DeleteJob);
+    }
+}
+
+/// True when a pod goes at the job's end. The rest of a failed job would hang on its devices.
+fn goes(policy: CleanPodPolicy, failed: bool, pod: &PodView) -> bool {
+    match policy {
+        CleanPodPolicy::All => true,
+        CleanPodPolicy::Running => !pod.phase.is_final(),
+        CleanPodPolicy::None => failed && !pod.phase.is_final(),
+    }
+}
+
+fn conclude(draft: &mut Draft<'_>, how: End) {
+    match how {
+        End::Succeeded => {
+            let reason = draft.reason("Succeeded");
+            let kind = draft.job.table.crd.kind;
+            let message = format!("{kind} {} is successfully completed.", draft.job.meta.name);
+            draft.event(Event::normal(reason.clone(), message.clone()));
+            end(draft, ConditionType::Succeeded, reason, message);
+        }
+        End::Failed { message } => {
+            let reason = draft.reason("Failed");
+            draft.event(Event::warning(reason.clone(), message.clone()));
+            end(draft, ConditionType::Failed, reason, message);
+        }
+    }
+}
+
+fn end(draft: &mut Draft<'_>, kind: ConditionType, reason: String, message: String) {
+    draft.status.completion_time = Some(draft.stamp());
+    draft.status.conditions.retain(|one| {
+        one.kind != ConditionType::Stalled.name() && one.kind != ConditionType::Restarting.name()
+    });
+    conditions::set_false(draft, ConditionType::Running, None);
+    conditions::set_true(draft, kind, reason, message);
+}

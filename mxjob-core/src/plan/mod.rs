@@ -1,0 +1,157 @@
+//! The planner: what is, in; what to do next, out. Total, level-triggered and deterministic.
+//!
+//! All memory is in the API: the job's status and the pods' annotations. Time is an argument.
+
+mod accept;
+mod conditions;
+mod counts;
+mod draft;
+mod failure;
+mod finish;
+mod indexes;
+mod memory;
+mod observed;
+mod restart;
+mod run;
+mod stalled;
+mod success;
+mod suspend;
+mod world;
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+
+use crate::api::v1::JobStatus;
+use crate::job::{Job, Replica};
+use crate::wiring::names;
+use draft::Draft;
+use world::World;
+
+pub use observed::{Attempt, Observed, PodPhase, PodView, ServiceView};
+
+/// What to do next about one job, in this order: write the status (and stop when that fails), carry
+/// out the actions (services first; the rest in any order, side by side), publish the events, look
+/// again at `wake_at`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The whole new status; `None`: it is right as it is.
+    pub status: Option<JobStatus>,
+    /// What to create and delete.
+    pub actions: Vec<Action>,
+    /// What to tell the user.
+    pub events: Vec<Event>,
+    /// When to look again although nothing happens.
+    pub wake_at: Option<Timestamp>,
+}
+
+/// One thing to create or delete. Names are deterministic and deletes carry the uid, so
+/// AlreadyExists, NotFound and Conflict are answers, not errors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Create the service of a replica ([`crate::wiring::Wiring::service`]).
+    CreateService(Replica),
+    /// Create the one service of the job ([`crate::wiring::Wiring::job_service`]).
+    CreateJobService,
+    /// Create the pod of a replica ([`crate::wiring::Wiring::pod`]).
+    CreatePod(Replica, Attempt),
+    /// Delete the pod of that name and uid.
+    DeletePod(Target),
+    /// Delete the service of that name and uid.
+    DeleteService(Target),
+    /// Delete the job itself, its dependants in the background.
+    DeleteJob,
+}
+
+/// An object to delete, if it is still the same one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Name.
+    pub name: String,
+    /// Uid, the precondition.
+    pub uid: String,
+}
+
+/// Something to tell the user, about the job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// How bad it is.
+    pub kind: EventKind,
+    /// One word.
+    pub reason: Cow<'static, str>,
+    /// A sentence.
+    pub message: String,
+}
+
+/// How bad an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// As it should be.
+    Normal,
+    /// Somebody should look.
+    Warning,
+}
+
+impl Event {
+    /// An event about something that is as it should be.
+    pub fn normal(reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { kind: EventKind::Normal, reason: reason.into(), message: message.into() }
+    }
+
+    /// An event that somebody should look at.
+    pub fn warning(reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { kind: EventKind::Warning, reason: reason.into(), message: message.into() }
+    }
+}
+
+/// What to do next about a job.
+pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
+    let job = observed.job;
+    if job.meta.deleting {
+        // The owner references let the cluster collect the rest.
+        return Plan::default();
+    }
+    let mut draft = Draft::new(job, now);
+    let world = World::of(observed);
+    match &job.spec {
+        Ok(spec) if spec.managed_elsewhere => return Plan::default(),
+        Ok(spec) if job.status.is_finished() => finish::clean_up(&mut draft, &world, spec.clean, spec.ttl),
+        Ok(spec) if spec.suspend => suspend::suspend(&mut draft, &world, spec),
+        Ok(spec) => run::run(&mut draft, &world, spec),
+        Err(problems) => finish::refuse(&mut draft, &world, problems),
+    }
+    draft.into_plan()
+}
+
+impl Action {
+    /// Name of the object that it creates or deletes.
+    pub fn object(&self, job: &Job) -> String {
+        match self {
+            Self::CreateService(replica) | Self::CreatePod(replica, _) => {
+                names::replica(job.table, &job.meta.name, *replica)
+            }
+            Self::DeletePod(target) | Self::DeleteService(target) => target.name.clone(),
+            Self::CreateJobService | Self::DeleteJob => job.meta.name.clone(),
+        }
+    }
+
+    /// What to tell the user once it was tried: done, or the error.
+    pub fn outcome(&self, job: &Job, result: Result<(), &str>) -> Event {
+        let (create, kind) = match self {
+            Self::CreateService(_) | Self::CreateJobService => (true, "Service"),
+            Self::CreatePod(..) => (true, "Pod"),
+            Self::DeletePod(_) => (false, "Pod"),
+            Self::DeleteService(_) => (false, "Service"),
+            Self::DeleteJob => (false, "Job"),
+        };
+        let (verb, past, trying) =
+            if create { ("Create", "Created", "creating") } else { ("Delete", "Deleted", "deleting") };
+        match result {
+            Ok(()) => Event::normal(
+                format!("Successful{verb}{kind}"),
+                format!("{past} {}: {}", kind.to_ascii_lowercase(), self.object(job)),
+            ),
+            Err(error) => Event::warning(format!("Failed{verb}{kind}"), format!("Error {trying}: {error}")),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What the planner looks at: small views of the objects in the cluster.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Pod, Service};
+
+use crate::job::Job;
+
+/// A job and everything in the cluster that carries its labels or one of its names.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// Pods, in any order.
+    pub pods: &'a [PodView],
+    /// Services, in any order.
+    pub services: &'a [ServiceView],
+}
+
+/// What the planner needs to know of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodView {
+    /// Name.
+    pub name: String,
+    /// Uid.
+    pub uid: String,
+    /// Uid of its controlling owner.
+    pub owner: Option<String>,
+    /// Which life of the job and of the replica it belongs to.
+    pub attempt: Attempt,
+    /// Phase.
+    pub phase: PodPhase,
+    /// Ready condition.
+    pub ready: bool,
+    /// The job's container has run at some time.
+    pub started: bool,
+    /// Exit code of the job's container in the end.
+    pub exit_code: Option<i32>,
+    /// When that container started its last run.
+    pub started_at: Option<Timestamp>,
+    /// When that container ended.
+    pub finished_at: Option<Timestamp>,
+    /// Why the pod or the container failed, like `Evicted`, `OOMKilled` or `Error`.
+    pub reason: Option<String>,
+    /// Preempted, evicted or drained: condition `DisruptionTarget`.
+    pub disrupted: bool,
+    /// A deletion has been asked for.
+    pub deleting: bool,
+    /// Restarts of the job's container in place.
+    pub container_restarts: i32,
+    /// What the pod waits for, like `ImagePullBackOff`.
+    pub waiting: Option<String>,
+    /// When it was created.
+    pub created_at: Option<Timestamp>,
+}
+
+/// How a pod's life is going.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PodPhase {
+    /// Not started, or not known.
+    #[default]
+    Pending,
+    /// At least one container runs.
+    Running,
+    /// All containers ended with 0.
+    Succeeded,
+    /// Ended otherwise.
+    Failed,
+}
+
+impl PodPhase {
+    /// True when the pod has ended.
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+
+    /// The name, as in `status.phase` of a pod.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Running => "Running",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+        }
+    }
+}
+
+/// Which life of the job (whole-job restarts) and of the replica (replacements) a pod belongs to,
+/// written on every pod as annotation [`Attempt::ANNOTATION`]. It makes counting restarts
+/// idempotent: a failed pod of an attempt that status has already counted is never counted again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attempt {
+    /// Whole-job restarts before this pod.
+    pub job: i32,
+    /// Replacements of this replica before this pod.
+    pub replica: i32,
+}
+
+impl Attempt {
+    /// Annotation with `<job>.<replica>`.
+    pub const ANNOTATION: &'static str = "mxjob.kubeflow.org/attempt";
+
+    /// The annotation's value.
+    pub fn render(self) -> String {
+        format!("{}.{}", self.job, self.replica)
+    }
+
+    /// Reads the annotation's value; anything else is the first attempt.
+    pub fn parse(text: &str) -> Self {
+        let parsed = text.split_once('.').and_then(|(job, replica)| {
+            Some(Self { job: job.parse().ok()?, replica: replica.parse().ok()? })
+        });
+        parsed.unwrap_or_default()
+    }
+}
+
+/// What the planner needs to know of a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceView {
+    /// Name.
+    pub name: String,
+    /// Uid.
+    pub uid: String,
+    /// Uid of its controlling owner.
+    pub owner: Option<String>,
+    /// A deletion has been asked for.
+    pub deleting: bool,
+}
+
+impl ServiceView {
+    /// The view of a service.
+    pub fn of(service: &Service) -> Self {
+        let meta = &service.metadata;
+        Self {
+            name: meta.name.clone().unwrap_or_default(),
+            uid: meta.uid.clone().unwrap_or_default(),
+            owner: controller(meta),
+            deleting: meta.deletion_timestamp.is_some(),
+        }
+    }
+}
+
+impl PodView {
+    /// The view of a pod whose work runs in `container`.
+    pub fn of(pod: &Pod, container: &str) -> Self {
+        let meta = &pod.metadata;
+        let status = pod.status.clone().unwrap_or_default();
+        let conditions = status.conditions.unwrap_or_default();
+        let has = |kind: &str| conditions.iter().any(|one| one.type_ == kind && one.status == "True");
+        let containers = status.container_statuses.unwrap_or_default();
+        let main = containers.iter().find(|one| one.name == container);
+        let state = main.and_then(|one| one.state.as_ref());
+        let ended = state.and_then(|state| state.terminated.as_ref());
+        let restarts = main.map_or(0, |one| one.restart_count);
+        let running = state.is_some_and(|state| state.running.is_some());
+        let waiting = containers
+            .iter()
+            .chain(status.init_container_statuses.iter().flatten())
+            .find_map(|one| one.state.as_ref()?.waiting.as_ref()?.reason.clone());
+        let unschedulable = conditions
+            .iter()
+            .any(|one| one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable"));
+        Self {
+            name: meta.name.clone().unwrap_or_default(),
+            uid: meta.uid.clone().unwrap_or_default(),
+            owner: controller(meta),
+            attempt: meta
+                .annotations
+                .as_ref()
+                .and_then(|all| all.get(Attempt::ANNOTATION))
+                .map_or_else(Attempt::default, |text| Attempt::parse(text)),
+            phase: match status.phase.as_deref() {
+                Some("Running") => PodPhase::Running,
+                Some("Succeeded") => PodPhase::Succeeded,
+                Some("Failed") => PodPhase::Failed,
+                _ => PodPhase::Pending,
+            },
+            ready: has("Ready"),
+            started: running || ended.is_some() || restarts > 0,
+            exit_code: ended.map(|ended| ended.exit_code),
+            started_at: ended.and_then(|ended| ended.started_at.as_ref()).map(|time| time.0),
+            finished_at: ended.and_then(|ended| ended.finished_at.as_ref()).map(|time| time.0),
+            reason: status.reason.or_else(|| ended.and_then(|ended| ended.reason.clone())),
+            disrupted: has("DisruptionTarget"),
+            deleting: meta.deletion_timestamp.is_some(),
+            container_restarts: restarts,
+            waiting: waiting.or_else(|| unschedulable.then(|| "Unschedulable".to_owned())),
+            created_at: meta.creation_timestamp.as_ref().map(|time| time.0),
+        }
+    }
+}
+
+fn controller(meta: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta) -> Option<String> {
+    let owners = meta.owner_references.as_deref().unwrap_or_default();
+    owners.iter().find(|owner| owner.controller == Some(true)).map(|owner| owner.uid.clone())
+}

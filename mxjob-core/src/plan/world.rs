@@ -1,0 +1,57 @@
+//! The observed objects, sorted by what they are to the job.
+
+use std::collections::BTreeMap;
+
+use super::{Observed, PodView, ServiceView};
+use crate::job::Replica;
+use crate::wiring::names;
+
+pub(super) struct World<'a> {
+    /// The job's own pods under the name of a replica, wanted or not.
+    pub(super) pods: BTreeMap<Replica, &'a PodView>,
+    /// The job's own pods under other names.
+    pub(super) strays: Vec<&'a PodView>,
+    /// Pods of others under the name of a replica.
+    pub(super) foreign: BTreeMap<Replica, &'a PodView>,
+    /// All services, by name.
+    pub(super) services: BTreeMap<&'a str, &'a ServiceView>,
+    uid: &'a str,
+}
+
+impl<'a> World<'a> {
+    pub(super) fn of(observed: &Observed<'a>) -> Self {
+        let job = observed.job;
+        let uid = job.meta.uid.as_str();
+        let mut world = Self {
+            pods: BTreeMap::new(),
+            strays: Vec::new(),
+            foreign: BTreeMap::new(),
+            services: observed.services.iter().map(|one| (one.name.as_str(), one)).collect(),
+            uid,
+        };
+        for pod in observed.pods {
+            let ours = pod.owner.as_deref() == Some(uid);
+            match (names::parse(job.table, &job.meta.name, &pod.name), ours) {
+                (Some(replica), true) => {
+                    world.pods.insert(replica, pod);
+                }
+                (Some(replica), false) => {
+                    world.foreign.insert(replica, pod);
+                }
+                (None, true) => world.strays.push(pod),
+                (None, false) => {}
+            }
+        }
+        world
+    }
+
+    /// All pods of the job.
+    pub(super) fn own_pods(&self) -> impl Iterator<Item = &'a PodView> {
+        self.pods.values().chain(&self.strays).copied()
+    }
+
+    /// All services of the job.
+    pub(super) fn own_services(&self) -> impl Iterator<Item = &'a ServiceView> {
+        self.services.values().copied().filter(|one| one.owner.as_deref() == Some(self.uid))
+    }
+}

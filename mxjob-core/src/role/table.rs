@@ -1,0 +1,420 @@
+//! The role table: what `#[derive(ReplicaRole)]` fills in, as plain constant data.
+//!
+//! Every struct is made by a `const fn new` with the keys that must be there and changed by
+//! `const fn` setters, so that a table written by hand keeps compiling when a key is added.
+
+use super::RoleId;
+
+/// Everything declared about a set of replica roles.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RoleTable {
+    /// The custom resource that the set makes.
+    pub crd: Crd,
+    /// Name of the container that a replica's work runs in.
+    pub container: &'static str,
+    /// The port that every replica listens on unless its template says otherwise.
+    pub port: Port,
+    /// Name of the environment variable with the job's layout as JSON; `None`: no such variable.
+    pub config_env: Option<&'static str>,
+    /// The ways in which a job can run; a job runs in exactly one of them.
+    pub modes: &'static [Mode],
+    /// The roles, in the order of declaration.
+    pub roles: &'static [Role],
+}
+
+impl RoleTable {
+    /// A table with `modes` and `roles` for MXJob, containers named `main` and port `job-port` 9091.
+    pub const fn new(modes: &'static [Mode], roles: &'static [Role]) -> Self {
+        Self {
+            crd: Crd::MXJOB,
+            container: "main",
+            port: Port::new("job-port", 9091),
+            config_env: None,
+            modes,
+            roles,
+        }
+    }
+
+    /// Sets the custom resource.
+    #[must_use]
+    pub const fn crd(mut self, crd: Crd) -> Self {
+        self.crd = crd;
+        self
+    }
+
+    /// Sets the container's name.
+    #[must_use]
+    pub const fn container(mut self, name: &'static str) -> Self {
+        self.container = name;
+        self
+    }
+
+    /// Sets the port.
+    #[must_use]
+    pub const fn port(mut self, port: Port) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// Sets the variable that holds the job's layout.
+    #[must_use]
+    pub const fn config_env(mut self, name: &'static str) -> Self {
+        self.config_env = Some(name);
+        self
+    }
+
+    /// The ids of all roles, in the order of declaration.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = RoleId> + use<> {
+        let count = u8::try_from(self.roles.len()).unwrap_or(u8::MAX);
+        (0..count).map(RoleId::new)
+    }
+
+    /// What was declared about a role; of a foreign id the first role.
+    pub fn role(&self, id: RoleId) -> &'static Role {
+        const NONE: Role = Role::new("?", "?", 0, Some(0));
+        match self.roles.get(id.position()).or(self.roles.first()) {
+            Some(role) => role,
+            None => &NONE,
+        }
+    }
+
+    /// The role of that name, in any letter case.
+    pub fn find(&self, name: &str) -> Option<RoleId> {
+        self.ids().find(|id| self.role(*id).name.eq_ignore_ascii_case(name))
+    }
+
+    /// The mode of that name, exactly as declared.
+    pub fn mode(&self, name: &str) -> Option<&'static Mode> {
+        self.modes.iter().find(|mode| mode.name == name)
+    }
+
+    /// The roles of a mode, in the order of declaration.
+    pub fn roles_of(&self, mode: &str) -> impl Iterator<Item = RoleId> {
+        self.ids().filter(move |id| self.role(*id).mode == mode)
+    }
+}
+
+/// The names of a custom resource. Its version is always `v1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Crd {
+    /// API group, like `kubeflow.org`.
+    pub group: &'static str,
+    /// Kind, like `MXJob`.
+    pub kind: &'static str,
+    /// Plural for URLs, like `mxjobs`.
+    pub plural: &'static str,
+    /// Singular, like `mxjob`.
+    pub singular: &'static str,
+    /// Short names for kubectl, like `mxj`.
+    pub short_names: &'static [&'static str],
+}
+
+impl Crd {
+    /// The custom resource of this project.
+    pub const MXJOB: Self = Self::new("kubeflow.org", "MXJob", "mxjobs", "mxjob", &["mxj"]);
+
+    /// A custom resource of these names.
+    pub const fn new(
+        group: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+        singular: &'static str,
+        short_names: &'static [&'static str],
+    ) -> Self {
+        Self { group, kind, plural, singular, short_names }
+    }
+}
+
+/// A named container port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Name, as in a container's `ports`.
+    pub name: &'static str,
+    /// Number, 1 to 65535.
+    pub number: u16,
+}
+
+impl Port {
+    /// A port of that name and number.
+    pub const fn new(name: &'static str, number: u16) -> Self {
+        Self { name, number }
+    }
+}
+
+/// A way in which a job can run, like training or tuning.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Mode {
+    /// Name, as in `spec.jobMode`.
+    pub name: &'static str,
+    /// The first of these roles that the job has is its chief: it decides success.
+    pub chief: &'static [&'static str],
+    /// Roles that the job waits for after its chief.
+    pub workers: &'static [&'static str],
+    /// Members cannot come back or be added while the job runs.
+    pub fixed_membership: bool,
+    /// Environment of every role of this mode that does not opt out.
+    pub env: &'static [Env],
+}
+
+impl Mode {
+    /// A mode whose success `chief` decides.
+    pub const fn new(name: &'static str, chief: &'static [&'static str]) -> Self {
+        Self { name, chief, workers: &[], fixed_membership: false, env: &[] }
+    }
+
+    /// Sets the roles that the job waits for after its chief.
+    #[must_use]
+    pub const fn workers(mut self, roles: &'static [&'static str]) -> Self {
+        self.workers = roles;
+        self
+    }
+
+    /// Says that members cannot come back or be added while the job runs.
+    #[must_use]
+    pub const fn fixed_membership(mut self) -> Self {
+        self.fixed_membership = true;
+        self
+    }
+
+    /// Sets the environment.
+    #[must_use]
+    pub const fn env(mut self, env: &'static [Env]) -> Self {
+        self.env = env;
+        self
+    }
+}
+
+/// What was declared about one role.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Role {
+    /// Name as manifests spell it, like `Worker`; in object names and labels lower-case.
+    pub name: &'static str,
+    /// The doc comment: what `kubectl explain` shows.
+    pub doc: &'static str,
+    /// The mode that the role belongs to.
+    pub mode: &'static str,
+    /// Fewest replicas.
+    pub min: u32,
+    /// Most replicas; `None`: no limit.
+    pub max: Option<u32>,
+    /// Replicas when the manifest does not say.
+    pub default: u32,
+    /// The role may be absent from a job of its mode.
+    pub optional: bool,
+    /// Roles that must have a replica when this one has.
+    pub requires: &'static [&'static str],
+    /// Allowed restart policies, the default first.
+    pub restart: &'static [RestartPolicy],
+    /// The role may ask for accelerators; `lint` warns about others that do.
+    pub gpu: bool,
+    /// The role's label goes into the layout variable.
+    pub label: bool,
+    /// The role gets its mode's environment.
+    pub mode_env: bool,
+    /// Every replica has a service of its own.
+    pub services: bool,
+    /// Another container name than the set's.
+    pub container: Option<&'static str>,
+    /// Another port than the set's.
+    pub port: Option<Port>,
+    /// Environment of its own, after the mode's.
+    pub env: &'static [Env],
+}
+
+impl Role {
+    /// A role of `mode` with `min` to `max` replicas, by default `min` but at least one.
+    pub const fn new(name: &'static str, mode: &'static str, min: u32, max: Option<u32>) -> Self {
+        Self {
+            name,
+            doc: "",
+            mode,
+            min,
+            max,
+            default: if min == 0 { 1 } else { min },
+            optional: false,
+            requires: &[],
+            restart: RestartPolicy::ALL,
+            gpu: false,
+            label: false,
+            mode_env: true,
+            services: true,
+            container: None,
+            port: None,
+            env: &[],
+        }
+    }
+
+    /// Sets the description.
+    #[must_use]
+    pub const fn doc(mut self, doc: &'static str) -> Self {
+        self.doc = doc;
+        self
+    }
+
+    /// Sets the number of replicas of a manifest that does not say.
+    #[must_use]
+    pub const fn default(mut self, replicas: u32) -> Self {
+        self.default = replicas;
+        self
+    }
+
+    /// Says that the role may be absent.
+    #[must_use]
+    pub const fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
+    /// Sets the roles that must be there with this one.
+    #[must_use]
+    pub const fn requires(mut self, roles: &'static [&'static str]) -> Self {
+        self.requires = roles;
+        self
+    }
+
+    /// Sets the allowed restart policies, the default first.
+    #[must_use]
+    pub const fn restart(mut self, policies: &'static [RestartPolicy]) -> Self {
+        self.restart = policies;
+        self
+    }
+
+    /// Says that the role may ask for accelerators.
+    #[must_use]
+    pub const fn gpu(mut self) -> Self {
+        self.gpu = true;
+        self
+    }
+
+    /// Says that the role's label goes into the layout variable.
+    #[must_use]
+    pub const fn label(mut self) -> Self {
+        self.label = true;
+        self
+    }
+
+    /// Says that the role does not get its mode's environment.
+    #[must_use]
+    pub const fn without_mode_env(mut self) -> Self {
+        self.mode_env = false;
+        self
+    }
+
+    /// Says that replicas have no services.
+    #[must_use]
+    pub const fn without_services(mut self) -> Self {
+        self.services = false;
+        self
+    }
+
+    /// Sets a container name of its own.
+    #[must_use]
+    pub const fn container(mut self, name: &'static str) -> Self {
+        self.container = Some(name);
+        self
+    }
+
+    /// Sets a port of its own.
+    #[must_use]
+    pub const fn port(mut self, port: Port) -> Self {
+        self.port = Some(port);
+        self
+    }
+
+    /// Sets the role's own environment.
+    #[must_use]
+    pub const fn env(mut self, env: &'static [Env]) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// True when the role can never have more than one replica.
+    pub const fn is_single(&self) -> bool {
+        matches!(self.max, Some(0 | 1))
+    }
+}
+
+/// What happens when a replica fails.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+pub enum RestartPolicy {
+    /// The job fails.
+    #[default]
+    Never,
+    /// Restarted in place by the kubelet; replaced when the pod itself fails.
+    OnFailure,
+    /// As `OnFailure`, and also when it ends well.
+    Always,
+    /// Replaced when the exit code is retryable, else the job fails.
+    ExitCode,
+}
+
+impl RestartPolicy {
+    /// All four, `Never` first.
+    pub const ALL: &'static [Self] = &[Self::Never, Self::OnFailure, Self::Always, Self::ExitCode];
+
+    /// The name as manifests spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Never => "Never",
+            Self::OnFailure => "OnFailure",
+            Self::Always => "Always",
+            Self::ExitCode => "ExitCode",
+        }
+    }
+}
+
+/// One environment variable of a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Env {
+    /// Name of the variable.
+    pub name: &'static str,
+    /// Where its value comes from.
+    pub source: Source,
+}
+
+impl Env {
+    /// A variable of that name and source.
+    pub const fn new(name: &'static str, source: Source) -> Self {
+        Self { name, source }
+    }
+}
+
+/// Where a variable's value comes from. Roles are given by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// A fixed text; wins over the user's own value.
+    Literal(&'static str),
+    /// A fixed text; the user's own value wins.
+    Default(&'static str),
+    /// The replica's role, lower-case.
+    Role,
+    /// The replica's index.
+    Index,
+    /// Number of replicas of a role; 0 when the job does not have it.
+    Count(&'static str),
+    /// Address of a role's replica 0.
+    Host(&'static str),
+    /// Port of a role's replicas.
+    Port(&'static str),
+    /// `host:port` of every replica of a role, comma-separated, in index order.
+    Hosts(&'static str),
+    /// A field of the pod, by the downward API, like `metadata.namespace`.
+    Field(&'static str),
+}
+
+impl Source {
+    /// The role whose replicas must exist for the value to make sense.
+    pub const fn needs(self) -> Option<&'static str> {
+        match self {
+            Self::Host(role) | Self::Port(role) | Self::Hosts(role) => Some(role),
+            _ => None,
+        }
+    }
+}

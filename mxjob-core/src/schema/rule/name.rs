@@ -1,0 +1,97 @@
+//! Rules about the object as a whole: it has a spec, and names that make valid pod names.
+
+use super::{Subject, Validation, cel};
+use crate::api::v1::JobSpec;
+use crate::job::Problem;
+use crate::role::RoleTable;
+use crate::schema::Place;
+
+/// Most characters of a DNS label (RFC 1123), and so of a pod's host name and of a service's name.
+const LABEL: usize = 63;
+
+pub(super) fn spec_cel() -> Validation {
+    // Not `required`: an object without one that was stored before must take a status.
+    let rule = "has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))";
+    Validation::new(Place::Object, rule, "spec is required").seeing_creation()
+}
+
+pub(super) fn label_cel() -> Validation {
+    // `format.dns1035Label()` is over the cost budget. Names never change.
+    let rule = format!(
+        "oldSelf.hasValue() || (size(self.metadata.name) <= {LABEL} && \
+         self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))"
+    );
+    Validation::new(Place::Object, rule, format!("metadata.name {LABEL_MESSAGE}"))
+        .saying(format!(r#"'"' + self.metadata.name + '" {LABEL_MESSAGE}'"#))
+        .about(".metadata.name")
+        .seeing_creation()
+}
+
+const LABEL_MESSAGE: &str = "is not a DNS-1035 label: it must be lower-case letters, digits and -, first a letter, \
+                             last no -, at most 63 characters";
+
+pub(super) fn label(job: &Subject<'_>) -> Vec<Problem> {
+    let broken = job.old.is_none() && !is_label(job.name);
+    let message = || format!("{:?} {LABEL_MESSAGE}", job.name);
+    broken.then(|| Problem::error("metadata.name", message())).into_iter().collect()
+}
+
+fn is_label(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    name.len() <= LABEL
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.bytes().all(|byte| plain(byte) || byte == b'-')
+        && !name.ends_with('-')
+}
+
+pub(super) fn pods_cel(table: &RoleTable) -> Validation {
+    let map = "self.spec.mxReplicaSpecs";
+    let old = "oldSelf.value().spec.mxReplicaSpecs";
+    let (now, before) = (cel::replicas(table, map, "k"), cel::replicas(table, old, "k"));
+    let same = format!(
+        "(oldSelf.hasValue() && has(oldSelf.value().spec) && has({old}) && \
+         {map}.all(k, k in {old} && {now} == {before}))"
+    );
+    let fits = format!(
+        "size(self.metadata.name) + size(k) + 2 + size(string({now} > 0 ? {now} - 1 : 0)) <= {LABEL}"
+    );
+    let rule = format!("!(has(self.spec) && has({map})) || {same} || {map}.all(k, {fits})");
+    Validation::new(Place::Object, rule, format!("pod name <job>-<role>-<index> {TOO_LONG}"))
+        .saying(format!(
+            "'the name of the last pod of ' + {map}.filter(k, !({fits}))[0] + ', <job>-<role>-<highest index>, {TOO_LONG}'"
+        ))
+        .about(".metadata.name")
+        .seeing_creation()
+}
+
+const TOO_LONG: &str = "is longer than 63 characters: shorten metadata.name";
+
+pub(super) fn pods(table: &RoleTable, job: &Subject<'_>) -> Vec<Problem> {
+    if job.old.is_some_and(|old| is_same_size(table, job.spec, old.spec)) {
+        return Vec::new();
+    }
+    let last = |key: &str| {
+        let index = (replicas(table, job.spec, key) - 1).max(0);
+        format!("{}-{}-{index}", job.name, key.to_ascii_lowercase())
+    };
+    let names = job.spec.mx_replica_specs.keys().map(|key| (key, last(key)));
+    let long = names.filter(|(_, name)| name.chars().count() > LABEL);
+    long.map(|(key, name)| {
+        Problem::error("metadata.name", format!("the name of the last pod of {key}, {name}, {TOO_LONG}"))
+    })
+    .collect()
+}
+
+fn is_same_size(table: &RoleTable, spec: &JobSpec, old: &JobSpec) -> bool {
+    let same = |key: &String| {
+        old.mx_replica_specs.contains_key(key) && replicas(table, spec, key) == replicas(table, old, key)
+    };
+    spec.mx_replica_specs.keys().all(same)
+}
+
+/// How many replicas the entry of that very key asks for.
+fn replicas(table: &RoleTable, spec: &JobSpec, key: &str) -> i64 {
+    let default = || table.find(key).map_or(1, |id| i64::from(table.role(id).default));
+    let entry = spec.mx_replica_specs.get(key).and_then(|entry| entry.replicas);
+    entry.map_or_else(default, i64::from)
+}

@@ -1,0 +1,27 @@
+//! The schema of the status: types only. Whatever an older operator left there, the next write of
+//! the status must go through.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
+
+use super::generate::documented;
+use crate::api::v1::JobStatus;
+
+pub(super) fn schema() -> JSONSchemaProps {
+    let mut schema = documented::<JobStatus>();
+    loosen(&mut schema);
+    schema
+}
+
+fn loosen(node: &mut JSONSchemaProps) {
+    node.required = None;
+    node.format = None;
+    node.properties.iter_mut().flat_map(|fields| fields.values_mut()).for_each(loosen);
+    if let Some(JSONSchemaPropsOrBool::Schema(below)) = &mut node.additional_properties {
+        loosen(below);
+    }
+    if let Some(JSONSchemaPropsOrArray::Schema(below)) = &mut node.items {
+        loosen(below);
+    }
+}

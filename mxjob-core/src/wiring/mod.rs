@@ -1,0 +1,115 @@
+//! The wiring: the pods and services of a job, byte for byte.
+
+mod env;
+pub mod labels;
+mod layout;
+pub mod names;
+mod pod;
+mod service;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+use crate::api::v1::Services;
+use crate::job::{Job, Replica, RoleSpec, Spec};
+use crate::plan::Attempt;
+use layout::Layout;
+
+/// How replicas reach each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// By the names of their services.
+    Cluster,
+    /// On this machine: 127.0.0.1 and a port for each replica.
+    Loopback(BTreeMap<Replica, u16>),
+}
+
+/// Makes the objects of one job. What all replicas share is worked out once.
+#[derive(Debug)]
+pub struct Wiring<'a> {
+    job: &'a Job,
+    spec: &'a Spec,
+    addresses: Addresses,
+    layout: Option<Layout>,
+}
+
+impl<'a> Wiring<'a> {
+    /// The wiring of `job`, whose valid spec `spec` is.
+    pub fn new(job: &'a Job, spec: &'a Spec, addresses: Addresses) -> Self {
+        let mut wiring = Self { job, spec, addresses, layout: None };
+        wiring.layout = job.table.config_env.map(|_| Layout::of(&wiring));
+        wiring
+    }
+
+    /// The pod of a replica; `None` when the job has no such role.
+    pub fn pod(&self, replica: Replica, attempt: Attempt) -> Option<Pod> {
+        self.spec.role(replica.role).map(|role| pod::pod(self, role, replica, attempt))
+    }
+
+    /// The headless service of a replica; `None` when the job has no such role.
+    pub fn service(&self, replica: Replica) -> Option<Service> {
+        self.spec.role(replica.role).map(|role| service::of_replica(self, role, replica))
+    }
+
+    /// The one headless service of a job with `network.services: PerJob`.
+    pub fn job_service(&self) -> Service {
+        service::of_job(self)
+    }
+
+    /// The pods of a fresh job, role by role in index order.
+    pub fn pods(&self) -> impl Iterator<Item = Pod> {
+        self.spec.replicas().filter_map(|replica| self.pod(replica, Attempt::default()))
+    }
+
+    /// The services of a fresh job, role by role in index order.
+    pub fn services(&self) -> Vec<Service> {
+        match self.spec.services {
+            Services::PerJob => vec![self.job_service()],
+            Services::PerReplica => served(self.spec).filter_map(|replica| self.service(replica)).collect(),
+        }
+    }
+
+    /// Name of a replica's pod and service.
+    pub(crate) fn name(&self, replica: Replica) -> String {
+        names::replica(self.job.table, &self.job.meta.name, replica)
+    }
+
+    /// Where a replica is reached.
+    pub(crate) fn host(&self, replica: Replica) -> String {
+        match (&self.addresses, self.spec.services) {
+            (Addresses::Loopback(_), _) => "127.0.0.1".to_owned(),
+            (Addresses::Cluster, Services::PerReplica) => self.name(replica),
+            (Addresses::Cluster, Services::PerJob) => format!("{}.{}", self.name(replica), self.job.meta.name),
+        }
+    }
+
+    /// The port that a replica listens on.
+    pub(crate) fn port(&self, role: &RoleSpec, replica: Replica) -> u16 {
+        match &self.addresses {
+            Addresses::Cluster => role.port,
+            Addresses::Loopback(ports) => ports.get(&replica).copied().unwrap_or(role.port),
+        }
+    }
+
+    fn owner(&self) -> OwnerReference {
+        OwnerReference {
+            api_version: format!("{}/v1", self.job.table.crd.group),
+            kind: self.job.table.crd.kind.to_owned(),
+            name: self.job.meta.name.clone(),
+            uid: self.job.meta.uid.clone(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }
+    }
+
+    fn namespace(&self) -> Option<String> {
+        Some(self.job.meta.namespace.clone()).filter(|namespace| !namespace.is_empty())
+    }
+}
+
+/// The replicas that have a service of their own under `PerReplica`.
+pub(crate) fn served(spec: &Spec) -> impl Iterator<Item = Replica> {
+    spec.roles.iter().filter(|role| role.role.services).flat_map(RoleSpec::replicas)
+}

@@ -1,0 +1,59 @@
+//! The pod of a replica.
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::{Wiring, env, labels};
+use crate::api::v1::Services;
+use crate::job::{Replica, RoleSpec};
+use crate::plan::Attempt;
+use crate::role::RestartPolicy;
+
+pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attempt: Attempt) -> Pod {
+    let mut spec = role.template.spec.clone().unwrap_or_default();
+    let ours = env::of_replica(wiring, role, replica);
+    for container in &mut spec.containers {
+        container.env = Some(env::merge(container.env.take(), &ours)).filter(|vars| !vars.is_empty());
+    }
+    spec.restart_policy = Some(restart_policy(wiring, role).to_owned());
+    if wiring.spec.services == Services::PerJob {
+        spec.hostname = Some(wiring.name(replica));
+        spec.subdomain = Some(wiring.job.meta.name.clone());
+    }
+    Pod { metadata: metadata(wiring, role, replica, attempt), spec: Some(spec), status: None }
+}
+
+/// The template's labels, annotations and finalizers, under the operator's own.
+fn metadata(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attempt: Attempt) -> ObjectMeta {
+    let template = role.template.metadata.clone().unwrap_or_default();
+    let mut all_labels = template.labels.unwrap_or_default();
+    all_labels.remove(labels::JOB_ROLE);
+    all_labels.extend(labels::of_replica(wiring.job, replica));
+    if wiring.spec.chief().is_some_and(|chief| chief.id == replica.role) {
+        all_labels.insert(labels::JOB_ROLE.to_owned(), "master".to_owned());
+    }
+    let mut annotations = template.annotations.unwrap_or_default();
+    annotations.remove(Attempt::ANNOTATION);
+    if attempt != Attempt::default() {
+        annotations.insert(Attempt::ANNOTATION.to_owned(), attempt.render());
+    }
+    ObjectMeta {
+        name: Some(wiring.name(replica)),
+        namespace: wiring.namespace(),
+        labels: Some(all_labels),
+        annotations: Some(annotations).filter(|all| !all.is_empty()),
+        finalizers: template.finalizers,
+        owner_references: Some(vec![wiring.owner()]),
+        ..ObjectMeta::default()
+    }
+}
+
+/// What the kubelet does with the pod's containers. Replacing is the operator's work, and with a
+/// failure policy all of it is.
+fn restart_policy(wiring: &Wiring<'_>, role: &RoleSpec) -> &'static str {
+    match role.restart {
+        _ if wiring.spec.failure.is_some() => RestartPolicy::Never.name(),
+        RestartPolicy::ExitCode => RestartPolicy::Never.name(),
+        policy => policy.name(),
+    }
+}

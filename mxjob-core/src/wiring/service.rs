@@ -1,0 +1,63 @@
+//! The headless services: they give replicas their names.
+
+use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use std::collections::BTreeMap;
+
+use super::{Wiring, labels};
+use crate::job::{Replica, RoleSpec};
+
+pub(super) fn of_replica(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica) -> Service {
+    let labels = labels::of_replica(wiring.job, replica);
+    headless(wiring, wiring.name(replica), labels, Some(ports(wiring, role)))
+}
+
+pub(super) fn of_job(wiring: &Wiring<'_>) -> Service {
+    let labels = labels::of_job(wiring.job);
+    headless(wiring, wiring.job.meta.name.clone(), labels, None)
+}
+
+fn headless(
+    wiring: &Wiring<'_>,
+    name: String,
+    labels: BTreeMap<String, String>,
+    ports: Option<Vec<ServicePort>>,
+) -> Service {
+    Service {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: wiring.namespace(),
+            labels: Some(labels.clone()),
+            owner_references: Some(vec![wiring.owner()]),
+            ..ObjectMeta::default()
+        },
+        spec: Some(ServiceSpec {
+            cluster_ip: Some("None".to_owned()),
+            selector: Some(labels),
+            ports,
+            publish_not_ready_addresses: Some(true),
+            ..ServiceSpec::default()
+        }),
+        status: None,
+    }
+}
+
+/// Every named port of the job's container.
+fn ports(wiring: &Wiring<'_>, role: &RoleSpec) -> Vec<ServicePort> {
+    let spec = role.template.spec.as_ref();
+    let container = role.container(wiring.job.table);
+    let container = spec.and_then(|spec| spec.containers.iter().find(|one| one.name == container));
+    let ports = container.and_then(|container| container.ports.as_deref()).unwrap_or_default();
+    let named = |port: &k8s_openapi::api::core::v1::ContainerPort| {
+        Some(ServicePort {
+            name: Some(port.name.clone()?),
+            port: port.container_port,
+            protocol: Some(port.protocol.clone().unwrap_or_else(|| "TCP".to_owned())),
+            target_port: Some(IntOrString::Int(port.container_port)),
+            ..ServicePort::default()
+        })
+    };
+    ports.iter().filter_map(named).collect()
+}

@@ -1,0 +1,70 @@
+//! `replicas = 1`, `1..`, `0..=4`: how many replicas a role may have.
+
+use syn::{Expr, ExprRange, RangeLimits};
+
+use super::keys::{Keys, ungroup};
+use super::value::{At, number};
+use crate::errors::Errors;
+
+/// Fewest and most replicas of a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Replicas {
+    /// Fewest.
+    pub(crate) min: u32,
+    /// Most; `None`: no limit.
+    pub(crate) max: Option<u32>,
+}
+
+impl Replicas {
+    /// True when a role may have that many.
+    pub(crate) fn contains(self, count: u32) -> bool {
+        count >= self.min && self.max.is_none_or(|max| count <= max)
+    }
+}
+
+impl Keys<'_> {
+    /// The range after `replicas =`.
+    pub(super) fn replicas(&mut self) -> Option<At<Replicas>> {
+        let value = self.value("replicas", "replicas = 1")?;
+        let range = match &value {
+            Expr::Range(range) => bounds(range, self.errors)?,
+            single => {
+                let count = bound(single, self.errors)?;
+                Replicas { min: count, max: Some(count) }
+            }
+        };
+        if range.max == Some(0) {
+            let message = "`replicas` allows no replica at all: write `0..=1`, or remove the role";
+            self.errors.at(value, message);
+            return None;
+        }
+        Some(At::new(range, value))
+    }
+}
+
+fn bounds(range: &ExprRange, errors: &mut Errors) -> Option<Replicas> {
+    let lower = range.start.as_deref().map(|start| bound(start, errors));
+    let upper = range.end.as_deref().map(|end| bound(end, errors));
+    let min = lower.unwrap_or(Some(0))?;
+    let Some(end) = upper else {
+        return Some(Replicas { min, max: None });
+    };
+    let max = match range.limits {
+        RangeLimits::Closed(_) => Some(end?),
+        RangeLimits::HalfOpen(_) => end?.checked_sub(1),
+    };
+    if let Some(max) = max.filter(|max| *max >= min) {
+        return Some(Replicas { min, max: Some(max) });
+    }
+    errors.at(range, "`replicas` is an empty range: write the smaller number first, like `2..=5`");
+    None
+}
+
+fn bound(value: &Expr, errors: &mut Errors) -> Option<u32> {
+    let count = number(&ungroup(value.clone())).and_then(|number| u32::try_from(number).ok());
+    if count.is_none() {
+        let message = "`replicas` needs whole numbers, 0 or more: write `1`, `1..` or `0..=4`";
+        errors.at(value, message);
+    }
+    count
+}

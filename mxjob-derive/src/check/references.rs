@@ -1,0 +1,32 @@
+//! Roles named in attributes exist.
+
+use crate::attr::RoleRef;
+use crate::errors::Errors;
+use crate::model::RoleSet;
+use crate::suggest;
+
+/// Every role that is named somewhere is one of the set.
+pub(super) fn known(set: &RoleSet, errors: &mut Errors) {
+    let variants: Vec<_> = set.roles.iter().map(|role| role.ident.to_string()).collect();
+    for reference in all(set).filter(|reference| set.find(reference).is_none()) {
+        let message = match &reference.base {
+            Some(base) => format!(
+                "`{}` names a base set that is not there: add a variant `{base}` marked `#[role(extend)]`",
+                reference.text()
+            ),
+            None => suggest::unknown("role", &reference.text(), &variants),
+        };
+        errors.at(&reference.path, message);
+    }
+}
+
+fn all(set: &RoleSet) -> impl Iterator<Item = &RoleRef> {
+    let of_modes = set.keys.modes.iter().flat_map(|mode| {
+        let chief = mode.chief.iter().flat_map(|chief| &chief.value);
+        chief.chain(&mode.workers).chain(mode.env.iter().filter_map(|env| env.source.role()))
+    });
+    let of_roles = set.roles.iter().flat_map(|role| {
+        role.keys.requires.iter().chain(role.keys.env.iter().filter_map(|env| env.source.role()))
+    });
+    of_modes.chain(of_roles)
+}

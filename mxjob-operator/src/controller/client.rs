@@ -1,0 +1,97 @@
+//! Where the cluster is and how it is spoken to.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::{Response, StatusCode, header};
+use kube::client::ClientBuilder;
+use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+use tower::util::MapResponseLayer;
+
+use super::throttle::Throttle;
+
+/// When the server says "too many requests" without saying for how long.
+const SHORT_PAUSE: Duration = Duration::from_secs(1);
+
+/// Why there is no way to the cluster.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ClientError {
+    /// A kubeconfig was named and cannot be used.
+    #[error("kubeconfig {}: {source}", path.display())]
+    Kubeconfig {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: KubeconfigError,
+    },
+    /// Neither a kubeconfig nor a service account is there.
+    #[error("no cluster: give --kubeconfig or set KUBECONFIG (in a pod: {0})")]
+    Nowhere(InClusterError),
+    /// The configuration asks for something that this program cannot do.
+    #[error("client: {0}")]
+    Build(kube::Error),
+}
+
+/// A client for the cluster that the flag, `KUBECONFIG`, `USE_KUBE_CONFIG`, the pod's service account
+/// or `~/.kube/config` names, in this order. `throttle` is paused when the server asks for it.
+pub(super) async fn connect(flag: Option<&Path>, throttle: &Throttle) -> Result<Client, ClientError> {
+    let mut config = find(flag).await?;
+    // Retries below would hide from the throttle that the server has too much to do.
+    config.default_retry = false;
+    let throttle = throttle.clone();
+    let layer = MapResponseLayer::new(move |response: Response<_>| {
+        if response.status() == StatusCode::TOO_MANY_REQUESTS {
+            throttle.pause(retry_after(&response).unwrap_or(SHORT_PAUSE));
+        }
+        response
+    });
+    Ok(ClientBuilder::try_from(config).map_err(ClientError::Build)?.with_layer(&layer).build())
+}
+
+async fn find(flag: Option<&Path>) -> Result<Config, ClientError> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(path) = flag {
+        return from_file(path).await;
+    }
+    // kube reads KUBECONFIG by itself, as a list of files to merge.
+    if let Some(path) = variable("KUBECONFIG") {
+        let config = Config::from_kubeconfig(&KubeConfigOptions::default()).await;
+        return config.map_err(|source| ClientError::Kubeconfig { path, source });
+    }
+    if let Some(path) = variable("USE_KUBE_CONFIG") {
+        return from_file(&path).await;
+    }
+    let nowhere = match Config::incluster() {
+        Ok(config) => return Ok(config),
+        Err(error) => error,
+    };
+    match variable("HOME").map(|home| home.join(".kube/config")).filter(|path| path.is_file()) {
+        Some(path) => from_file(&path).await,
+        None => Err(ClientError::Nowhere(nowhere)),
+    }
+}
+
+async fn from_file(path: &Path) -> Result<Config, ClientError> {
+    let error = |source| ClientError::Kubeconfig { path: path.to_owned(), source };
+    let file = Kubeconfig::read_from(path).map_err(error)?;
+    Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(error)
+}
+
+fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
+    let seconds = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_a_number_of_seconds() {
+        let answer = |value: &str| Response::builder().header("retry-after", value).body(()).unwrap();
+        assert_eq!(retry_after(&answer("3")), Some(Duration::from_secs(3)));
+        assert_eq!(retry_after(&answer("Wed, 21 Oct 2015 07:28:00 GMT")), None);
+        assert_eq!(retry_after(&Response::new(())), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! The requests that change a job's objects: each waits for its turn, and none for ever.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::time::Duration;
+
+use k8s_openapi::NamespaceResourceScope;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::Status;
+use kube::{Api, Client, Resource};
+use mxjob_core::RoleTable;
+use mxjob_core::api::v1::JobStatus;
+use mxjob_core::plan::Target;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::key::JobKey;
+use super::limit::Verdict;
+use super::raw::{self, RawJob};
+use super::throttle::Throttle;
+
+/// Longer than the apiserver's own limit for a write with its webhooks.
+const PATIENCE: Duration = Duration::from_secs(40);
+const TOO_MANY_REQUESTS: u16 = 429;
+
+/// Why a request has not done what it should.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refusal {
+    /// The server answered so.
+    #[error("{}", .0.message)]
+    Answer(Box<Status>),
+    /// The server could not be reached, or its answer could not be read.
+    #[error("{0}")]
+    Connection(kube::Error),
+    /// The server has not answered.
+    #[error("no answer within {} s", PATIENCE.as_secs())]
+    Late,
+    /// The planner wants an object that the job's spec does not describe.
+    #[error("the job has no such replica")]
+    NoSuchReplica,
+}
+
+impl Refusal {
+    fn code(&self) -> u16 {
+        match self {
+            Self::Answer(status) => status.code,
+            Self::Connection(_) | Self::Late | Self::NoSuchReplica => 0,
+        }
+    }
+
+    /// The object is not there.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Answer(status) if status.is_not_found())
+    }
+
+    /// An object of that name is there.
+    pub(super) fn is_already_exists(&self) -> bool {
+        matches!(self, Self::Answer(status) if status.is_already_exists())
+    }
+
+    /// The object is no longer what it was thought to be.
+    pub(super) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Answer(status) if status.is_conflict())
+    }
+
+    /// The server will answer the same again: it is the request that is wrong, or not allowed.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self.code(), 400..=499) && self.code() != TOO_MANY_REQUESTS
+    }
+}
+
+/// Sends requests.
+#[derive(Clone)]
+pub(super) struct Cluster {
+    client: Client,
+    table: &'static RoleTable,
+    throttle: Throttle,
+}
+
+impl Cluster {
+    /// Sends requests with `client`, as `throttle` allows.
+    pub(super) fn new(client: Client, table: &'static RoleTable, throttle: Throttle) -> Self {
+        Self { client, table, throttle }
+    }
+
+    /// Replaces the status, if the job is still at `version`.
+    pub(super) async fn write_status(
+        &self,
+        job: &JobKey,
+        version: &str,
+        status: &JobStatus,
+    ) -> Result<RawJob, Refusal> {
+        let patch = serde_json::from_value(json!([
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
+            {"op": "add", "path": "/status", "value": status},
+        ]));
+        let patch = Patch::Json::<()>(patch.map_err(|error| Refusal::Connection(kube::Error::SerdeError(error)))?);
+        let jobs = raw::jobs(&self.client, self.table, Some(&job.namespace));
+        self.send(job, jobs.patch_status(&job.name, &PatchParams::default(), &patch)).await
+    }
+
+    /// Creates a pod or service.
+    pub(super) async fn create<K>(&self, job: &JobKey, object: &K) -> Result<K, Refusal>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Serialize + DeserializeOwned + Clone + Debug,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
+        self.send(job, api.create(&PostParams::default(), object)).await
+    }
+
+    /// Reads a pod or service; `None`: there is none.
+    pub(super) async fn read<K>(&self, job: &JobKey, name: &str) -> Result<Option<K>, Refusal>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
+        self.send(job, api.get_opt(name)).await
+    }
+
+    /// Deletes a pod or service. That it is gone or replaced already is as good.
+    pub(super) async fn delete<K>(&self, job: &JobKey, target: &Target) -> Result<(), Refusal>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
+        let how = DeleteParams::background().preconditions(only(&target.uid));
+        gone_is_fine(self.send(job, api.delete(&target.name, &how)).await.map(drop))
+    }
+
+    /// Deletes the job, if it still is that one; its dependants go after it.
+    pub(super) async fn delete_job(&self, job: &JobKey, uid: &str) -> Result<(), Refusal> {
+        let jobs = raw::jobs(&self.client, self.table, Some(&job.namespace));
+        let how = DeleteParams::background().preconditions(only(uid));
+        gone_is_fine(self.send(job, jobs.delete(&job.name, &how)).await.map(drop))
+    }
+
+    async fn send<T>(&self, job: &JobKey, request: impl Future<Output = kube::Result<T>>) -> Result<T, Refusal> {
+        let permit = self.throttle.permit(job).await;
+        let result = match tokio::time::timeout(PATIENCE, request).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(kube::Error::Api(status))) => Err(Refusal::Answer(status)),
+            Ok(Err(error)) => Err(Refusal::Connection(error)),
+            Err(_) => Err(Refusal::Late),
+        };
+        let overloaded = match &result {
+            Err(Refusal::Late) => true,
+            Err(refusal) => refusal.code() == TOO_MANY_REQUESTS,
+            Ok(_) => false,
+        };
+        permit.settle(if overloaded { Verdict::Overloaded } else { Verdict::Fine });
+        result
+    }
+}
+
+fn only(uid: &str) -> Preconditions {
+    Preconditions { uid: Some(uid.to_owned()), ..Preconditions::default() }
+}
+
+fn gone_is_fine(result: Result<(), Refusal>) -> Result<(), Refusal> {
+    match result {
+        Err(refusal) if refusal.is_not_found() || refusal.is_conflict() => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,93 @@
+//! The CustomResourceDefinition: installed on request, missed aloud.
+
+use std::time::Duration;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Patch, PatchParams};
+use kube::core::Status;
+use kube::runtime::conditions::is_crd_established;
+use kube::runtime::wait::Condition as _;
+use kube::{Api, Client, ResourceExt as _};
+use mxjob_core::{RoleTable, schema};
+
+use super::backoff;
+
+/// Whom server-side apply knows the CRD's fields to belong to.
+const FIELD_MANAGER: &str = "mxjob";
+const POLL: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_mins(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Why the CRD is not installed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CrdError {
+    /// The server refused it; it would do so again.
+    #[error("cannot install {name}: {}", .status.message)]
+    Refused {
+        /// The CRD.
+        name: String,
+        /// The server's answer.
+        status: Box<Status>,
+    },
+    /// The server took it and does not serve it.
+    #[error("{name} is installed but not established after {} s: look at its conditions", PATIENCE.as_secs())]
+    NotEstablished {
+        /// The CRD.
+        name: String,
+    },
+}
+
+/// What to say when the CRD is not there.
+pub(super) fn missing(table: &RoleTable) -> String {
+    let (plural, group) = (table.crd.plural, table.crd.group);
+    format!(
+        "{plural}.{group} is not installed: run `mxjob crds | kubectl apply --server-side -f -`, or start the \
+         operator with --install-crds; waiting for it"
+    )
+}
+
+/// Creates or updates the CRD and waits until it is served.
+pub(super) async fn install(client: &Client, table: &'static RoleTable) -> Result<(), CrdError> {
+    let crd = schema::crd(table);
+    let name = crd.name_any();
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    apply(&api, &crd, &name).await?;
+    let established = async {
+        loop {
+            match api.get_opt(&name).await {
+                Ok(found) if is_crd_established().matches_object(found.as_ref()) => return,
+                Ok(_) => {}
+                Err(error) => tracing::debug!(%error, "cannot read {name}"),
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    match tokio::time::timeout(PATIENCE, established).await {
+        Ok(()) => {
+            tracing::info!(crd = name, "installed and established");
+            Ok(())
+        }
+        Err(_) => Err(CrdError::NotEstablished { name }),
+    }
+}
+
+async fn apply(
+    api: &Api<CustomResourceDefinition>,
+    crd: &CustomResourceDefinition,
+    name: &str,
+) -> Result<(), CrdError> {
+    let how = PatchParams::apply(FIELD_MANAGER).force();
+    for failures in 1.. {
+        match api.patch(name, &how, &Patch::Apply(crd)).await {
+            Ok(_) => break,
+            Err(kube::Error::Api(status)) if matches!(status.code, 400..=428 | 430..=499) => {
+                return Err(CrdError::Refused { name: name.to_owned(), status });
+            }
+            Err(error) => {
+                tracing::warn!(%error, crd = name, "cannot install, trying again");
+                tokio::time::sleep(backoff::wait(failures).min(LONGEST_WAIT)).await;
+            }
+        }
+    }
+    Ok(())
+}

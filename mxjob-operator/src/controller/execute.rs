@@ -1,0 +1,180 @@
+//! Carries out what the planner says: services first, the rest side by side, a slice at a time.
+
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::{Pod, Service};
+use mxjob_core::Job;
+use mxjob_core::plan::{Action, ServiceView};
+use mxjob_core::wiring::{Addresses, Wiring};
+use tokio::time::Instant;
+
+use super::cluster::Refusal;
+use super::key::JobKey;
+use super::reconcile::Operator;
+use super::stranger::Stranger;
+use super::watch;
+
+/// Requests of one job before others have their turn.
+const SLICE: usize = 50;
+
+/// What became of a plan's actions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Carried out.
+    pub(super) done: usize,
+    /// Tried in vain.
+    pub(super) failed: usize,
+    /// Not yet tried.
+    pub(super) left: usize,
+}
+
+/// What an action came to.
+enum Outcome {
+    /// It is done now.
+    Done,
+    /// It was done already.
+    Already,
+    /// The name belongs to somebody else, who is remembered.
+    Taken(String),
+    /// It could not be done.
+    Failed(Refusal),
+}
+
+/// Carries out the first of `actions`.
+pub(super) async fn execute(operator: &Operator, key: &JobKey, job: &Job, actions: &[Action]) -> Tally {
+    let wiring = job.spec.as_ref().ok().map(|spec| Wiring::new(job, spec, Addresses::Cluster));
+    let worker = Worker { operator, key, job, wiring: wiring.as_ref() };
+    let (services, others): (Vec<&Action>, Vec<&Action>) =
+        actions.iter().partition(|action| matches!(action, Action::CreateService(_) | Action::CreateJobService));
+    let mut tally = Tally { left: actions.len(), ..Tally::default() };
+    worker.run(services.iter().take(SLICE), &mut tally).await;
+    if tally.failed > 0 || services.len() > SLICE {
+        let deletes = others.iter().filter(|action| !matches!(action, Action::CreatePod(..)));
+        worker.run(deletes.take(SLICE), &mut tally).await;
+    } else {
+        worker.run(others.iter().take(SLICE - services.len()), &mut tally).await;
+    }
+    tally
+}
+
+struct Worker<'a> {
+    operator: &'a Operator,
+    key: &'a JobKey,
+    job: &'a Job,
+    wiring: Option<&'a Wiring<'a>>,
+}
+
+impl Worker<'_> {
+    async fn run<'a>(&self, actions: impl Iterator<Item = &'a &'a Action>, tally: &mut Tally) {
+        if self.operator.stop.is_due() {
+            return;
+        }
+        let outcomes = join_all(actions.map(async |action| (*action, self.act(action).await))).await;
+        for (action, outcome) in outcomes {
+            tally.left -= 1;
+            match outcome {
+                Outcome::Failed(_) => tally.failed += 1,
+                Outcome::Done | Outcome::Already | Outcome::Taken(_) => tally.done += 1,
+            }
+            self.tell(action, outcome);
+        }
+    }
+
+    async fn act(&self, action: &Action) -> Outcome {
+        match self.request(action).await {
+            Ok(outcome) => outcome,
+            Err(refusal) if refusal.is_already_exists() => self.look_who_is_there(action).await.unwrap_or_else(Outcome::Failed),
+            Err(refusal) => Outcome::Failed(refusal),
+        }
+    }
+
+    async fn request(&self, action: &Action) -> Result<Outcome, Refusal> {
+        let (cluster, key) = (&self.operator.cluster, self.key);
+        match action {
+            Action::CreateService(_) | Action::CreateJobService => {
+                let service = self.service(action).ok_or(Refusal::NoSuchReplica)?;
+                let service = cluster.create(key, &service).await?;
+                self.operator.created_service(key, &service);
+            }
+            Action::CreatePod(replica, attempt) => {
+                let pod = self.wiring.and_then(|wiring| wiring.pod(*replica, *attempt));
+                let pod = cluster.create(key, &pod.ok_or(Refusal::NoSuchReplica)?).await?;
+                self.operator.created_pod(key, &pod);
+            }
+            Action::DeletePod(target) => {
+                cluster.delete::<Pod>(key, target).await?;
+                if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
+                    scope.pods.doom(key, &target.name, &target.uid);
+                }
+            }
+            Action::DeleteService(target) => {
+                cluster.delete::<Service>(key, target).await?;
+                if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
+                    scope.services.doom(key, &target.name, &target.uid);
+                }
+            }
+            Action::DeleteJob => {
+                cluster.delete_job(key, &self.job.meta.uid).await?;
+                if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
+                    scope.jobs.doom(key, &key.name, &self.job.meta.uid);
+                }
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn service(&self, action: &Action) -> Option<Service> {
+        match action {
+            Action::CreateService(replica) => self.wiring?.service(*replica),
+            _ => self.wiring.map(Wiring::job_service),
+        }
+    }
+
+    /// The name of a pod or service to create is taken: by one of the job's own that the watch has
+    /// not shown yet, or by somebody else.
+    async fn look_who_is_there(&self, action: &Action) -> Result<Outcome, Refusal> {
+        let (operator, key, name) = (self.operator, self.key, action.object(self.job));
+        let stranger = if matches!(action, Action::CreatePod(..)) {
+            match operator.cluster.read::<Pod>(key, &name).await? {
+                Some(pod) if watch::is_watched(operator.table, key, &pod) => {
+                    operator.created_pod(key, &pod);
+                    return Ok(Outcome::Already);
+                }
+                found => found.map(|pod| Stranger::Pod(watch::pod(operator.table, &pod))),
+            }
+        } else {
+            match operator.cluster.read::<Service>(key, &name).await? {
+                Some(service) if watch::is_watched(operator.table, key, &service) => {
+                    operator.created_service(key, &service);
+                    return Ok(Outcome::Already);
+                }
+                found => found.map(|service| Stranger::Service(ServiceView::of(&service))),
+            }
+        };
+        let Some(stranger) = stranger else { return Ok(Outcome::Already) };
+        operator.shared.world().strangers.meet(key, stranger, Instant::now());
+        Ok(Outcome::Taken(format!("{name} already exists and is not this job's: delete or rename it")))
+    }
+
+    fn tell(&self, action: &Action, outcome: Outcome) {
+        let (namespace, job) = (&self.key.namespace, &self.key.name);
+        let event = match outcome {
+            Outcome::Already => return,
+            Outcome::Done => {
+                tracing::debug!(%namespace, %job, ?action, "done");
+                action.outcome(self.job, Ok(()))
+            }
+            Outcome::Taken(message) => {
+                tracing::warn!(%namespace, %job, ?action, "{message}");
+                action.outcome(self.job, Err(&message))
+            }
+            Outcome::Failed(refusal) => {
+                tracing::warn!(%namespace, %job, ?action, error = %refusal, "refused");
+                if !refusal.is_final() {
+                    return;
+                }
+                action.outcome(self.job, Err(&refusal.to_string()))
+            }
+        };
+        self.operator.recorder.tell(self.job, event);
+    }
+}

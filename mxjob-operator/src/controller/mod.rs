@@ -1,0 +1,106 @@
+//! `mxjob operator`: the planner against Kubernetes.
+//!
+//! Nothing is decided here. Watches keep small views of jobs, pods and services; whatever changes
+//! puts its job into a queue; a worker asks the planner about the job and carries out the answer.
+
+mod args;
+mod backoff;
+mod client;
+mod cluster;
+mod crd;
+mod dispatch;
+mod execute;
+mod key;
+mod limit;
+mod queue;
+mod raw;
+mod recorder;
+mod reconcile;
+mod shared;
+mod shelf;
+mod stop;
+mod stranger;
+mod throttle;
+mod watch;
+mod world;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mxjob_core::{ReplicaRole, RoleTable};
+
+pub use args::{LogFormat, OperatorArgs};
+
+use crate::telemetry;
+use client::ClientError;
+use cluster::Cluster;
+use recorder::Recorder;
+use reconcile::Operator;
+use shared::Shared;
+use stop::Stop;
+use throttle::Throttle;
+use world::World;
+
+/// For events that are still to be sent when the operator stops.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// For connections and watches, which nobody waits for.
+const SHUTDOWN: Duration = Duration::from_millis(100);
+
+/// Why the operator cannot work.
+#[derive(Debug, thiserror::Error)]
+enum OperatorError {
+    /// The system gives no threads or signals.
+    #[error("cannot start: {0}")]
+    Start(#[from] std::io::Error),
+    /// There is no way to a cluster.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The CustomResourceDefinition was to be installed and could not be.
+    #[error(transparent)]
+    Crd(#[from] crd::CrdError),
+}
+
+/// Runs the operator until SIGTERM or SIGINT: 0 then, 1 when it cannot work at all.
+pub fn run<R: ReplicaRole>(args: &OperatorArgs) -> ExitCode {
+    telemetry::start(args.log_format);
+    match block_on(args, R::TABLE) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn block_on(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), OperatorError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(operate(args, table));
+    runtime.shutdown_timeout(SHUTDOWN);
+    result
+}
+
+async fn operate(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), OperatorError> {
+    let stop = Stop::on_signals()?;
+    let throttle = Throttle::default();
+    let client = client::connect(args.kubeconfig.as_deref(), &throttle).await?;
+    if args.install_crds {
+        tokio::select! {
+            installed = crd::install(&client, table) => installed?,
+            () = stop.due() => return Ok(()),
+        }
+    }
+    let shared = Arc::new(Shared::new(World::new(&args.namespace)));
+    let (recorder, last_words) = Recorder::start(client.clone(), table);
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), namespaces = ?args.namespace, "mxjob operator starts");
+    watch::start(&client, table, &shared);
+    let cluster = Cluster::new(client, table, throttle);
+    let operator = Operator { table, cluster, shared, recorder, stop };
+    dispatch::dispatch(&operator).await;
+    drop(operator);
+    if tokio::time::timeout(LAST_WORDS, last_words).await.is_err() {
+        tracing::warn!("not every event was sent");
+    }
+    tracing::info!("mxjob operator has stopped");
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! One look at one job: take what is known, ask the planner, do what it says.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Pod, Service};
+use kube::api::ResourceExt as _;
+use mxjob_core::plan::{Event, Observed, Plan, ServiceView, plan};
+use mxjob_core::{Job, RoleTable};
+use tokio::time::Instant;
+
+use super::cluster::{Cluster, Refusal};
+use super::execute::{self, Tally};
+use super::key::JobKey;
+use super::recorder::Recorder;
+use super::shared::Shared;
+use super::shelf::Version;
+use super::stop::Stop;
+use super::stranger::{Id, Stranger};
+use super::watch;
+use super::world::StoredJob;
+
+/// The clock may be set meanwhile, so a long wait is made of shorter ones.
+const LONGEST_SLEEP: Duration = Duration::from_mins(1);
+
+/// Everything that a worker needs.
+#[derive(Clone)]
+pub(super) struct Operator {
+    pub(super) table: &'static RoleTable,
+    pub(super) cluster: Cluster,
+    pub(super) shared: Arc<Shared>,
+    pub(super) recorder: Recorder,
+    pub(super) stop: Stop,
+}
+
+/// When a job is to be looked at again, although nothing happens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Never.
+    Rest,
+    /// Then.
+    At(Instant),
+    /// At once, behind the others.
+    More,
+    /// After a wait that grows with every failure in a row.
+    Retry,
+}
+
+impl Operator {
+    /// Looks at a job once.
+    pub(super) async fn reconcile(&self, key: &JobKey) -> Next {
+        self.look_at_strangers(key).await;
+        let snapshot = self.shared.world().snapshot(key);
+        let Some(snapshot) = snapshot else {
+            self.shared.world().strangers.forget(key);
+            return Next::Rest;
+        };
+        let job = snapshot.stored.job.clone();
+        let observed = Observed { job: &job, pods: &snapshot.pods, services: &snapshot.services };
+        let plan = plan(&observed, Timestamp::now());
+        if let Some(next) = self.write_status(key, &snapshot.stored, &plan).await {
+            return next;
+        }
+        let tally = execute::execute(self, key, &job, &plan.actions).await;
+        plan.events.iter().for_each(|event| self.recorder.tell(&job, event.clone()));
+        self.next(key, &plan, tally)
+    }
+
+    /// Writes the planned status; `Some`: it could not be written, and nothing else is to be done.
+    async fn write_status(&self, key: &JobKey, stored: &StoredJob, plan: &Plan) -> Option<Next> {
+        let status = plan.status.as_ref()?;
+        let phase = status.phase.as_deref().unwrap_or_default();
+        match self.cluster.write_status(key, &stored.version, status).await {
+            Ok(answer) => {
+                tracing::info!(namespace = %key.namespace, job = %key.name, phase, "status written");
+                let written = watch::stored(self.table, &answer);
+                if written.version == stored.version {
+                    // The server keeps less than we write; the same again would change nothing.
+                    tracing::warn!(namespace = %key.namespace, job = %key.name, "the server has not taken the status as it is: update the CRDs");
+                    return Some(Next::Rest);
+                }
+                let version = Version::of(Some(&written.version));
+                if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
+                    scope.jobs.write(key, &key.name, written, version);
+                }
+                None
+            }
+            // The news that made it so is on its way, and brings the job back here.
+            Err(refusal) if refusal.is_not_found() || refusal.is_conflict() => {
+                tracing::debug!(namespace = %key.namespace, job = %key.name, "the job has changed meanwhile");
+                Some(Next::Retry)
+            }
+            Err(refusal) => {
+                self.refused(key, &stored.job, &refusal);
+                Some(Next::Retry)
+            }
+        }
+    }
+
+    fn refused(&self, key: &JobKey, job: &Job, refusal: &Refusal) {
+        tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "status not written");
+        if refusal.is_final() {
+            let message = format!("Error updating status: {refusal}");
+            self.recorder.tell(job, Event::warning("FailedUpdateStatus", message));
+        }
+    }
+
+    fn next(&self, key: &JobKey, plan: &Plan, tally: Tally) -> Next {
+        if tally.failed > 0 {
+            return Next::Retry;
+        }
+        if plan.status.is_some() || tally.done > 0 || tally.left > 0 {
+            return Next::More;
+        }
+        let timer = plan.wake_at.map(|at| {
+            let wait = Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default();
+            Instant::now() + wait.clamp(Duration::from_millis(1), LONGEST_SLEEP)
+        });
+        let stranger = self.shared.world().strangers.next_due(key);
+        timer.into_iter().chain(stranger).min().map_or(Next::Rest, Next::At)
+    }
+
+    /// Looks whether names that were taken are free now.
+    async fn look_at_strangers(&self, key: &JobKey) {
+        let due = self.shared.world().strangers.due(key, Instant::now());
+        for id in due {
+            let found = match &id {
+                Id::Pod(name) => self.cluster.read::<Pod>(key, name).await.map(|pod| {
+                    pod.map(|pod| Stranger::Pod(watch::pod(self.table, &pod)))
+                }),
+                Id::Service(name) => self.cluster.read::<Service>(key, name).await.map(|service| {
+                    service.map(|service| Stranger::Service(ServiceView::of(&service)))
+                }),
+            };
+            let mut world = self.shared.world();
+            match found {
+                Ok(Some(stranger)) => world.strangers.meet(key, stranger, Instant::now()),
+                Ok(None) => world.strangers.part(key, &id),
+                Err(error) => {
+                    tracing::warn!(namespace = %key.namespace, job = %key.name, %error, "cannot look at {id:?}");
+                    world.strangers.postpone(key, &id, Instant::now());
+                }
+            }
+        }
+    }
+
+    /// Keeps what a create was answered with.
+    pub(super) fn created_pod(&self, key: &JobKey, pod: &Pod) {
+        let version = Version::of(pod.resource_version().as_deref());
+        if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
+            scope.pods.write(key, &pod.name_any(), watch::pod(self.table, pod), version);
+        }
+    }
+
+    /// Keeps what a create was answered with.
+    pub(super) fn created_service(&self, key: &JobKey, service: &Service) {
+        let version = Version::of(service.resource_version().as_deref());
+        if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
+            scope.services.write(key, &service.name_any(), ServiceView::of(service), version);
+        }
+    }
+}

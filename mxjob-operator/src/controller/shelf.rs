@@ -1,0 +1,293 @@
+//! What is known of one kind of object: what the watch has said, and what our own writes were
+//! answered with while the watch has not got there yet.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::key::JobKey;
+
+/// How long an answer is believed that the watch does not confirm.
+const UNCONFIRMED: Duration = Duration::from_secs(30);
+
+/// Something that is cached.
+pub(super) trait Item: Clone + PartialEq {
+    /// Its uid.
+    fn uid(&self) -> &str;
+    /// The same with a deletion asked for.
+    fn doomed(self) -> Self;
+}
+
+/// A resource version. The order of those of one kind is the order of the writes (KEP-5504; true of
+/// every etcd-backed server before it).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version(u64);
+
+impl Version {
+    /// Reads `metadata.resourceVersion`.
+    pub(super) fn of(text: Option<&str>) -> Self {
+        Self(text.and_then(|text| text.parse().ok()).unwrap_or_default())
+    }
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    item: V,
+    version: Version,
+    /// When an answer put it here that the watch has not confirmed.
+    written: Option<Instant>,
+    /// When its deletion was answered; the watch will say so.
+    doomed: Option<Instant>,
+}
+
+type Entries<V> = HashMap<JobKey, HashMap<String, Entry<V>>>;
+
+/// The objects of one kind, by job and name.
+#[derive(Debug)]
+pub(super) struct Shelf<V> {
+    entries: Entries<V>,
+    /// The newest thing that the watch has said.
+    seen: Version,
+    /// A list under way, and when it began.
+    incoming: Option<(Entries<V>, Instant)>,
+    synced: bool,
+}
+
+impl<V> Default for Shelf<V> {
+    fn default() -> Self {
+        Self { entries: HashMap::new(), seen: Version::default(), incoming: None, synced: false }
+    }
+}
+
+impl<V: Item> Shelf<V> {
+    /// A list has been complete at least once.
+    pub(super) fn is_synced(&self) -> bool {
+        self.synced
+    }
+
+    /// The objects of a job.
+    pub(super) fn of(&self, job: &JobKey) -> impl Iterator<Item = V> {
+        self.entries.get(job).into_iter().flat_map(HashMap::values).map(|entry| match entry.doomed {
+            Some(_) => entry.item.clone().doomed(),
+            None => entry.item.clone(),
+        })
+    }
+
+    /// A list begins.
+    pub(super) fn begin(&mut self) {
+        self.incoming = Some((HashMap::new(), Instant::now()));
+    }
+
+    /// The list has this object.
+    pub(super) fn offer(&mut self, job: JobKey, name: String, item: V, version: Version) {
+        self.seen = self.seen.max(version);
+        if let Some((incoming, _)) = &mut self.incoming {
+            let doomed = doom(&self.entries, &job, &name, item.uid());
+            incoming.entry(job).or_default().insert(name, Entry { item, version, written: None, doomed });
+        }
+    }
+
+    /// The list is complete: what it does not have is gone. Returns every job that has or had
+    /// something here.
+    pub(super) fn finish(&mut self) -> HashSet<JobKey> {
+        let Some((mut entries, began)) = self.incoming.take() else { return HashSet::new() };
+        let mut jobs: HashSet<JobKey> = entries.keys().cloned().collect();
+        for (job, old) in self.entries.drain() {
+            jobs.insert(job.clone());
+            for (name, entry) in old.into_iter().filter(|(_, entry)| entry.written.is_some_and(|at| at >= began)) {
+                let listed = entries.entry(job.clone()).or_default();
+                if listed.get(&name).is_none_or(|there| there.version < entry.version) {
+                    listed.insert(name, entry);
+                }
+            }
+        }
+        self.entries = entries;
+        self.synced = true;
+        jobs
+    }
+
+    /// The watch has come to a version that is here already; true when that is so.
+    pub(super) fn confirm(&mut self, job: &JobKey, name: &str, version: Version) -> bool {
+        let known = self.entries.get_mut(job).and_then(|objects| objects.get_mut(name));
+        let same = known.filter(|entry| entry.version == version && version != Version::default());
+        if let Some(entry) = same {
+            entry.written = None;
+            self.seen = self.seen.max(version);
+            return true;
+        }
+        false
+    }
+
+    /// The watch says that the object is like this. True when that is news.
+    pub(super) fn apply(&mut self, job: JobKey, name: String, item: V, version: Version) -> bool {
+        self.seen = self.seen.max(version);
+        let doomed = doom(&self.entries, &job, &name, item.uid());
+        let objects = self.entries.entry(job).or_default();
+        if let Some(known) = objects.get_mut(&name) {
+            if known.version > version && known.written.is_some() {
+                return false;
+            }
+            let news = known.item != item;
+            *known = Entry { item, version, written: None, doomed };
+            return news;
+        }
+        objects.insert(name, Entry { item, version, written: None, doomed });
+        true
+    }
+
+    /// The watch says that the object is gone. True when that is news.
+    pub(super) fn remove(&mut self, job: &JobKey, name: &str, uid: &str, version: Version) -> bool {
+        self.seen = self.seen.max(version);
+        let Some(objects) = self.entries.get_mut(job) else { return false };
+        if objects.get(name).is_none_or(|known| known.item.uid() != uid) {
+            return false;
+        }
+        objects.remove(name);
+        if objects.is_empty() {
+            self.entries.remove(job);
+        }
+        true
+    }
+
+    /// A write was answered with this object. Where the watch is further already, it knows better.
+    pub(super) fn write(&mut self, job: &JobKey, name: &str, item: V, version: Version) {
+        let objects = self.entries.entry(job.clone()).or_default();
+        let newest = objects.get(name).map_or(self.seen, |known| known.version);
+        if version > newest {
+            let entry = Entry { item, version, written: Some(Instant::now()), doomed: None };
+            objects.insert(name.to_owned(), entry);
+        }
+        if objects.is_empty() {
+            self.entries.remove(job);
+        }
+    }
+
+    /// A deletion was answered; until the watch says more the object is being deleted.
+    pub(super) fn doom(&mut self, job: &JobKey, name: &str, uid: &str) {
+        let known = self.entries.get_mut(job).and_then(|objects| objects.get_mut(name));
+        if let Some(entry) = known.filter(|entry| entry.item.uid() == uid) {
+            entry.doomed = Some(Instant::now());
+        }
+    }
+
+    /// Forgets answers that the watch has not confirmed in time; returns the jobs concerned.
+    pub(super) fn expire(&mut self, now: Instant) -> HashSet<JobKey> {
+        let late = |at: Option<Instant>| at.is_some_and(|at| now.duration_since(at) >= UNCONFIRMED);
+        let mut jobs = HashSet::new();
+        self.entries.retain(|job, objects| {
+            let before = objects.len();
+            objects.retain(|_, entry| !late(entry.written));
+            let spared = objects.values_mut().filter(|entry| late(entry.doomed)).map(|entry| entry.doomed = None).count();
+            if objects.len() < before || spared > 0 {
+                jobs.insert(job.clone());
+            }
+            !objects.is_empty()
+        });
+        jobs
+    }
+}
+
+fn doom<V: Item>(entries: &Entries<V>, job: &JobKey, name: &str, uid: &str) -> Option<Instant> {
+    let known = entries.get(job)?.get(name)?;
+    known.doomed.filter(|_| known.item.uid() == uid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Thing(&'static str, &'static str);
+
+    impl Item for Thing {
+        fn uid(&self) -> &str {
+            self.0
+        }
+
+        fn doomed(self) -> Self {
+            Self(self.0, "doomed")
+        }
+    }
+
+    fn job() -> JobKey {
+        JobKey::new("default", "job")
+    }
+
+    fn applied(shelf: &mut Shelf<Thing>, thing: &Thing, version: u64) -> bool {
+        shelf.apply(job(), "pod".into(), thing.clone(), Version(version))
+    }
+
+    fn seen(shelf: &Shelf<Thing>) -> Vec<Thing> {
+        shelf.of(&job()).collect()
+    }
+
+    #[tokio::test]
+    async fn the_same_again_is_no_news() {
+        let mut shelf = Shelf::default();
+        assert!(applied(&mut shelf, &Thing("1", "a"), 1));
+        assert!(!applied(&mut shelf, &Thing("1", "a"), 2));
+        assert!(applied(&mut shelf, &Thing("1", "b"), 3));
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_not_undone_by_older_news() {
+        let mut shelf = Shelf::default();
+        shelf.write(&job(), "pod", Thing("2", "new"), Version(10));
+        assert!(!applied(&mut shelf, &Thing("1", "old"), 9));
+        assert!(!shelf.remove(&job(), "pod", "1", Version(9)));
+        assert_eq!(seen(&shelf), [Thing("2", "new")]);
+        assert!(applied(&mut shelf, &Thing("2", "newer"), 11));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_comes_after_the_deletion_brings_nothing_back() {
+        let mut shelf = Shelf::default();
+        applied(&mut shelf, &Thing("1", "a"), 10);
+        shelf.remove(&job(), "pod", "1", Version(11));
+        shelf.write(&job(), "pod", Thing("1", "a"), Version(10));
+        assert_eq!(seen(&shelf), []);
+    }
+
+    #[tokio::test]
+    async fn a_list_replaces_all_but_what_was_written_meanwhile() {
+        let mut shelf = Shelf::default();
+        applied(&mut shelf, &Thing("1", "gone"), 1);
+        shelf.begin();
+        shelf.write(&job(), "other", Thing("2", "written"), Version(5));
+        assert_eq!(shelf.finish(), HashSet::from([job()]));
+        assert_eq!(seen(&shelf), [Thing("2", "written")]);
+        assert!(shelf.is_synced());
+    }
+
+    #[tokio::test]
+    async fn after_a_restored_backup_versions_may_go_back() {
+        let mut shelf = Shelf::default();
+        applied(&mut shelf, &Thing("1", "later"), 100);
+        shelf.begin();
+        shelf.offer(job(), "pod".into(), Thing("1", "earlier"), Version(50));
+        shelf.finish();
+        assert_eq!(seen(&shelf), [Thing("1", "earlier")]);
+    }
+
+    #[tokio::test]
+    async fn a_deleted_object_stays_deleted_until_the_watch_says_gone() {
+        let mut shelf = Shelf::default();
+        applied(&mut shelf, &Thing("1", "a"), 1);
+        shelf.doom(&job(), "pod", "1");
+        applied(&mut shelf, &Thing("1", "b"), 2);
+        assert_eq!(seen(&shelf), [Thing("1", "doomed")]);
+        applied(&mut shelf, &Thing("2", "next"), 3);
+        assert_eq!(seen(&shelf), [Thing("2", "next")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_nobody_confirms_is_forgotten() {
+        let mut shelf = Shelf::default();
+        shelf.write(&job(), "pod", Thing("1", "a"), Version(1));
+        assert!(shelf.expire(Instant::now()).is_empty());
+        tokio::time::advance(UNCONFIRMED).await;
+        assert_eq!(shelf.expire(Instant::now()), HashSet::from([job()]));
+        assert_eq!(seen(&shelf), []);
+    }
+}

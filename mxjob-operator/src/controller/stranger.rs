@@ -1,0 +1,104 @@
+//! Objects of others under the names that our jobs' objects would have. Those without our labels are
+//! not watched; a refused create is how we meet them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mxjob_core::plan::{PodView, ServiceView};
+use tokio::time::Instant;
+
+use super::backoff;
+use super::key::JobKey;
+
+/// An object of somebody else.
+#[derive(Clone, Debug)]
+pub(super) enum Stranger {
+    /// A pod.
+    Pod(PodView),
+    /// A service.
+    Service(ServiceView),
+}
+
+impl Stranger {
+    fn id(&self) -> Id {
+        match self {
+            Self::Pod(pod) => Id::Pod(pod.name.clone()),
+            Self::Service(service) => Id::Service(service.name.clone()),
+        }
+    }
+}
+
+/// Kind and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Id {
+    /// Of a pod.
+    Pod(String),
+    /// Of a service.
+    Service(String),
+}
+
+#[derive(Debug)]
+struct Met {
+    stranger: Stranger,
+    times: u32,
+    look_again: Instant,
+}
+
+/// The strangers met so far, by job.
+#[derive(Debug, Default)]
+pub(super) struct Strangers {
+    by_job: HashMap<JobKey, BTreeMap<Id, Met>>,
+}
+
+impl Strangers {
+    /// The name is (still) taken; it is to be looked at again after a growing wait.
+    pub(super) fn meet(&mut self, job: &JobKey, stranger: Stranger, now: Instant) {
+        let known = self.by_job.entry(job.clone()).or_default();
+        let id = stranger.id();
+        let times = known.get(&id).map_or(0, |met| met.times).saturating_add(1);
+        known.insert(id, Met { stranger, times, look_again: now + backoff::wait(times) });
+    }
+
+    /// It could not be seen whether the name is still taken; try again later.
+    pub(super) fn postpone(&mut self, job: &JobKey, id: &Id, now: Instant) {
+        if let Some(met) = self.by_job.get_mut(job).and_then(|known| known.get_mut(id)) {
+            met.times = met.times.saturating_add(1);
+            met.look_again = now + backoff::wait(met.times);
+        }
+    }
+
+    /// The name is free again.
+    pub(super) fn part(&mut self, job: &JobKey, id: &Id) {
+        if let Some(known) = self.by_job.get_mut(job) {
+            known.remove(id);
+        }
+    }
+
+    /// There is no such job any more.
+    pub(super) fn forget(&mut self, job: &JobKey) {
+        self.by_job.remove(job);
+    }
+
+    /// Which names to look at again now.
+    pub(super) fn due(&self, job: &JobKey, now: Instant) -> Vec<Id> {
+        let known = self.by_job.get(job).into_iter().flatten();
+        known.filter(|(_, met)| met.look_again <= now).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// When the next name of the job is due.
+    pub(super) fn next_due(&self, job: &JobKey) -> Option<Instant> {
+        self.by_job.get(job).into_iter().flatten().map(|(_, met)| met.look_again).min()
+    }
+
+    /// Adds the job's strangers to what was watched of it.
+    pub(super) fn add_to(&self, job: &JobKey, pods: &mut Vec<PodView>, services: &mut Vec<ServiceView>) {
+        for (_, met) in self.by_job.get(job).into_iter().flatten() {
+            match &met.stranger {
+                Stranger::Pod(pod) if !pods.iter().any(|known| known.name == pod.name) => pods.push(pod.clone()),
+                Stranger::Service(service) if !services.iter().any(|known| known.name == service.name) => {
+                    services.push(service.clone());
+                }
+                Stranger::Pod(_) | Stranger::Service(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Follows jobs, pods and services, and says which jobs to look at.
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{Pod, Service};
+use kube::api::ResourceExt as _;
+use kube::runtime::watcher::{self, Config, Event};
+use kube::{Api, Client, Resource};
+use mxjob_core::plan::{PodView, ServiceView};
+use mxjob_core::wiring::labels;
+use mxjob_core::{Job, RoleTable};
+use serde::de::DeserializeOwned;
+
+use super::key::JobKey;
+use super::raw::{self, RawJob};
+use super::shared::Shared;
+use super::shelf::{Item, Shelf, Version};
+use super::world::{Scope, StoredJob};
+use super::{backoff, crd};
+
+/// Between attempts to watch again. The CustomResourceDefinition may come any moment.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// One kind of object, in one namespace or all.
+struct Follower<V> {
+    shared: Arc<Shared>,
+    table: &'static RoleTable,
+    namespace: Option<String>,
+    plural: &'static str,
+    shelf: fn(&mut Scope) -> &mut Shelf<V>,
+}
+
+/// How an object of kind `K` is cached.
+struct View<K, V> {
+    /// The job that it belongs to; `None`: to none.
+    job: fn(&K) -> Option<JobKey>,
+    item: fn(&'static RoleTable, &K) -> V,
+}
+
+/// Starts to follow everything, in tasks of their own.
+pub(super) fn start(client: &Client, table: &'static RoleTable, shared: &Arc<Shared>) {
+    let ours = Config::default().labels(&format!("{}={}", labels::OPERATOR, labels::operator(table)));
+    let namespaces = shared.world().namespaces();
+    for namespace in namespaces {
+        let within = namespace.as_deref();
+        let jobs = Follower::new(shared, table, within, table.crd.plural, |scope| &mut scope.jobs);
+        let pods = Follower::new(shared, table, within, "pods", |scope| &mut scope.pods);
+        let services = Follower::new(shared, table, within, "services", |scope| &mut scope.services);
+        let job_view = View { job: itself, item: stored };
+        let pod_view = View { job: labelled::<Pod>, item: pod };
+        let service_view = View { job: labelled::<Service>, item: |_, service| ServiceView::of(service) };
+        tokio::spawn(jobs.follow(raw::jobs(client, table, within), Config::default(), job_view));
+        tokio::spawn(pods.follow(objects(client, within), ours.clone(), pod_view));
+        tokio::spawn(services.follow(objects(client, within), ours.clone(), service_view));
+    }
+}
+
+fn objects<K>(client: &Client, namespace: Option<&str>) -> Api<K>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    }
+}
+
+fn itself(job: &RawJob) -> Option<JobKey> {
+    Some(JobKey::new(&job.namespace()?, &job.name_any()))
+}
+
+fn labelled<K: Resource>(object: &K) -> Option<JobKey> {
+    let job = object.labels().get(labels::JOB)?;
+    Some(JobKey::new(&object.namespace()?, job))
+}
+
+/// Whether the watch shows the object as one of the job's, whoever owns it.
+pub(super) fn is_watched<K: Resource<DynamicType = ()>>(table: &RoleTable, job: &JobKey, object: &K) -> bool {
+    let has = |label: &str, value: &str| object.labels().get(label).is_some_and(|found| found == value);
+    has(labels::OPERATOR, &labels::operator(table)) && has(labels::JOB, &job.name)
+}
+
+/// How a job is cached.
+pub(super) fn stored(table: &'static RoleTable, job: &RawJob) -> StoredJob {
+    StoredJob {
+        job: Arc::new(Job::read(table, &job.object)),
+        version: job.resource_version().unwrap_or_default(),
+    }
+}
+
+/// How a pod is cached: with the container that its role's work runs in.
+pub(super) fn pod(table: &'static RoleTable, pod: &Pod) -> PodView {
+    let role = pod.labels().get(labels::ROLE).and_then(|name| table.find(name));
+    let own = role.and_then(|id| table.role(id).container);
+    PodView::of(pod, own.unwrap_or(table.container))
+}
+
+impl<V: Item + Send + 'static> Follower<V> {
+    fn new(
+        shared: &Arc<Shared>,
+        table: &'static RoleTable,
+        namespace: Option<&str>,
+        plural: &'static str,
+        shelf: fn(&mut Scope) -> &mut Shelf<V>,
+    ) -> Self {
+        Self { shared: shared.clone(), table, namespace: namespace.map(str::to_owned), plural, shelf }
+    }
+
+    async fn follow<K>(self, api: Api<K>, config: Config, view: View<K, V>)
+    where
+        K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    {
+        let mut events = pin!(watcher::watcher(api, config));
+        let mut failures = 0;
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => {
+                    if failures > 0 && !matches!(event, Event::Init | Event::InitApply(_)) {
+                        tracing::info!(resource = self.plural, "watching again");
+                        failures = 0;
+                    }
+                    self.learn(event, &view);
+                }
+                Err(error) => {
+                    failures += 1;
+                    self.complain(&error, failures);
+                    tokio::time::sleep(backoff::wait(failures).min(LONGEST_WAIT)).await;
+                }
+            }
+        }
+    }
+
+    fn learn<K: Resource>(&self, event: Event<K>, view: &View<K, V>) {
+        let mut world = self.shared.world();
+        let Some(scope) = world.scope(self.namespace.as_deref()) else { return };
+        let known = (self.shelf)(scope);
+        let changed: HashSet<JobKey> = match event {
+            Event::Init => {
+                known.begin();
+                HashSet::new()
+            }
+            Event::InitApply(object) => {
+                if let Some(job) = (view.job)(&object) {
+                    known.offer(job, object.name_any(), (view.item)(self.table, &object), version(&object));
+                }
+                HashSet::new()
+            }
+            Event::InitDone => known.finish(),
+            Event::Apply(object) => (view.job)(&object)
+                .filter(|job| {
+                    let (name, version) = (object.name_any(), version(&object));
+                    // Reading a job is dear, and our own writes come back here.
+                    !known.confirm(job, &name, version)
+                        && known.apply(job.clone(), name, (view.item)(self.table, &object), version)
+                })
+                .into_iter()
+                .collect(),
+            Event::Delete(object) => (view.job)(&object)
+                .filter(|job| {
+                    let uid = object.uid().unwrap_or_default();
+                    known.remove(job, &object.name_any(), &uid, version(&object))
+                })
+                .into_iter()
+                .collect(),
+        };
+        drop(world);
+        self.shared.push(&changed);
+    }
+
+    /// Says once what is wrong until it is right again.
+    fn complain(&self, error: &watcher::Error, failures: u32) {
+        let missing = matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404);
+        let expired = matches!(error, watcher::Error::WatchError(status) if status.code == 410);
+        if expired || failures > 1 {
+            tracing::debug!(resource = self.plural, %error, failures, "cannot watch");
+        } else if missing {
+            tracing::error!("{}", crd::missing(self.table));
+        } else {
+            tracing::warn!(resource = self.plural, %error, "cannot watch, trying again");
+        }
+    }
+}
+
+fn version<K: Resource>(object: &K) -> Version {
+    Version::of(object.meta().resource_version.as_deref())
+}

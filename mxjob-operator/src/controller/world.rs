@@ -1,0 +1,138 @@
+//! What is known of the cluster: the three caches, and objects of others under our names.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use mxjob_core::Job;
+use mxjob_core::plan::{PodView, ServiceView};
+use tokio::time::Instant;
+
+use super::key::JobKey;
+use super::shelf::{Item, Shelf};
+use super::stranger::Strangers;
+
+/// A job as it was read, and the version it was read at.
+#[derive(Clone, Debug)]
+pub(super) struct StoredJob {
+    pub(super) job: Arc<Job>,
+    /// `metadata.resourceVersion`.
+    pub(super) version: String,
+}
+
+/// Every version of a job is news.
+impl PartialEq for StoredJob {
+    fn eq(&self, other: &Self) -> bool {
+        self.version == other.version
+    }
+}
+
+impl Item for StoredJob {
+    fn uid(&self) -> &str {
+        &self.job.meta.uid
+    }
+
+    fn doomed(mut self) -> Self {
+        Arc::make_mut(&mut self.job).meta.deleting = true;
+        self
+    }
+}
+
+impl Item for PodView {
+    fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    fn doomed(mut self) -> Self {
+        self.deleting = true;
+        self
+    }
+}
+
+impl Item for ServiceView {
+    fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    fn doomed(mut self) -> Self {
+        self.deleting = true;
+        self
+    }
+}
+
+/// Everything about one job, for one look at it.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) stored: StoredJob,
+    pub(super) pods: Vec<PodView>,
+    pub(super) services: Vec<ServiceView>,
+}
+
+/// What is watched of one namespace, or of all.
+#[derive(Debug)]
+pub(super) struct Scope {
+    namespace: Option<String>,
+    pub(super) jobs: Shelf<StoredJob>,
+    pub(super) pods: Shelf<PodView>,
+    pub(super) services: Shelf<ServiceView>,
+}
+
+/// What is known of the cluster.
+#[derive(Debug)]
+pub(super) struct World {
+    scopes: Vec<Scope>,
+    pub(super) strangers: Strangers,
+}
+
+impl World {
+    /// Nothing known yet of these namespaces; none: of all.
+    pub(super) fn new(namespaces: &[String]) -> Self {
+        let scope = |namespace: Option<String>| Scope {
+            namespace,
+            jobs: Shelf::default(),
+            pods: Shelf::default(),
+            services: Shelf::default(),
+        };
+        let distinct: HashSet<&String> = namespaces.iter().collect();
+        let mut scopes: Vec<_> = distinct.into_iter().map(|name| scope(Some(name.clone()))).collect();
+        if scopes.is_empty() {
+            scopes.push(scope(None));
+        }
+        Self { scopes, strangers: Strangers::default() }
+    }
+
+    /// The namespaces that are watched; `None`: all.
+    pub(super) fn namespaces(&self) -> Vec<Option<String>> {
+        self.scopes.iter().map(|scope| scope.namespace.clone()).collect()
+    }
+
+    /// What is known of that namespace.
+    pub(super) fn scope(&mut self, namespace: Option<&str>) -> Option<&mut Scope> {
+        self.scopes.iter_mut().find(|scope| scope.namespace.as_deref().is_none_or(|own| Some(own) == namespace))
+    }
+
+    /// Every list has been complete at least once.
+    pub(super) fn is_synced(&self) -> bool {
+        self.scopes.iter().all(|scope| scope.jobs.is_synced() && scope.pods.is_synced() && scope.services.is_synced())
+    }
+
+    /// Everything about a job; `None`: there is no such job.
+    pub(super) fn snapshot(&mut self, key: &JobKey) -> Option<Snapshot> {
+        let scope = self.scope(Some(&key.namespace))?;
+        let stored = scope.jobs.of(key).next()?;
+        let mut pods: Vec<_> = scope.pods.of(key).collect();
+        let mut services: Vec<_> = scope.services.of(key).collect();
+        self.strangers.add_to(key, &mut pods, &mut services);
+        Some(Snapshot { stored, pods, services })
+    }
+
+    /// Forgets what was written and never confirmed; returns the jobs to look at again.
+    pub(super) fn expire(&mut self, now: Instant) -> HashSet<JobKey> {
+        let mut jobs = HashSet::new();
+        for scope in &mut self.scopes {
+            jobs.extend(scope.jobs.expire(now));
+            jobs.extend(scope.pods.expire(now));
+            jobs.extend(scope.services.expire(now));
+        }
+        jobs
+    }
+}

@@ -1,0 +1,1 @@
+//! What `#[derive(ReplicaRole)]` accepts and what it says about each mistake: see `tests/`.

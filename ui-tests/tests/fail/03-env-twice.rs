@@ -1,0 +1,16 @@
+// One variable set twice by one block.
+use mxjob_core::ReplicaRole;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ReplicaRole)]
+#[roles(
+    mode(Train, chief = [Worker], env(RANK = index, RANK = "0")),
+)]
+pub enum Roles {
+    #[role(mode = Train, replicas = 1..)]
+    Worker,
+}
+
+fn main() {
+    let role = Roles::Worker;
+    println!("{role} {} {:?}", role.name(), Roles::TABLE);
+}
