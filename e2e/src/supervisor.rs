@@ -8,6 +8,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -15,12 +16,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 
-const SCRIPT: &str = include_str!("supervisor.sh");
+/// The shell's script; its argument is the folder.
+pub(crate) const SCRIPT: &str = include_str!("supervisor.sh");
 
 /// A folder and the programs that work in it; dropped, both are gone.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     folder: PathBuf,
+    /// Complaints of the shell; readable when the folder has gone.
+    complaints: fs::File,
     shell: Mutex<Shell>,
 }
 
@@ -64,10 +68,13 @@ impl Supervisor {
     /// The same with a command of the caller's, which must end in `supervisor.sh` or in
     /// something that obeys its orders, and removes the folder.
     pub(crate) fn start_with(command: &mut Command, folder: PathBuf) -> Result<Self> {
+        let mut log = fs::OpenOptions::new();
+        let log = log.read(true).append(true).create(true);
+        let complaints = log.open(folder.join("supervisor.log"))?;
         let spawned = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(fs::File::create(folder.join("supervisor.log"))?)
+            .stderr(complaints.try_clone()?)
             .process_group(0)
             .spawn()
             .context("cannot start the supervising shell; is there an `sh`?");
@@ -77,12 +84,20 @@ impl Supervisor {
         let answers = BufReader::new(answers);
         Ok(Self {
             folder,
+            complaints,
             shell: Mutex::new(Shell {
                 child,
                 orders,
                 answers,
             }),
         })
+    }
+
+    /// Waits, blocking, until the supervisor obeys; one of [`start_with`](Self::start_with)
+    /// may have to wait for something first.
+    #[cfg(feature = "real-node")]
+    pub(crate) fn wait_until_ready(&self) -> Result<()> {
+        self.order("state 0").map(drop)
     }
 
     /// The folder that disappears with the supervisor.
@@ -135,10 +150,17 @@ impl Supervisor {
         shell.answers.read_line(&mut answer)?;
         ensure!(
             !answer.is_empty(),
-            "the supervisor died on {order:?}; {}",
-            log_tail("supervisor", &self.folder.join("supervisor.log"))
+            "the supervisor died on {order:?} and left these words: {}",
+            self.last_words()
         );
         Ok(answer.trim().to_owned())
+    }
+
+    fn last_words(&self) -> String {
+        let mut words = [0; 2000];
+        let length = self.complaints.read_at(&mut words, 0).unwrap_or_default();
+        let words = words.get(..length).unwrap_or_default();
+        String::from_utf8_lossy(words).into_owned()
     }
 
     fn shell(&self) -> MutexGuard<'_, Shell> {

@@ -11,7 +11,7 @@ use e2e::deadline::until;
 use e2e::{ControlPlane, User};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{Api, DeleteParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ async fn the_operators_user_has_no_rights_of_its_own() -> Result<()> {
     let namespace = plane.namespace("rbac").await?;
     let pods: Api<Pod> = Api::namespaced(plane.client_as(User::Operator).await?, &namespace);
 
-    let refusal = pods.list(&Default::default()).await.unwrap_err();
+    let refusal = pods.list(&ListParams::default()).await.unwrap_err();
     assert!(
         refusal
             .to_string()
@@ -63,17 +63,17 @@ async fn dependants_go_with_their_owner() -> Result<()> {
 
     let owner: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "owner"}}))?;
     let owner = maps.create(&PostParams::default(), &owner).await?;
-    let mut owned = pod("owned")?;
-    owned.owner_references_mut().push(OwnerReference {
+    let mut dependant = pod("dependant")?;
+    dependant.owner_references_mut().push(OwnerReference {
         uid: owner.uid().context("no uid")?,
         ..owner.controller_owner_ref(&()).context("no name")?
     });
-    pods.create(&PostParams::default(), &owned).await?;
+    pods.create(&PostParams::default(), &dependant).await?;
     maps.delete("owner", &DeleteParams::default()).await?;
 
     let pods = &pods;
-    until("the owned pod to go", PATIENCE, || async move {
-        Ok(pods.get_opt("owned").await?.is_none())
+    until("the dependant pod to go", PATIENCE, || async move {
+        Ok(pods.get_opt("dependant").await?.is_none())
     })
     .await
 }
@@ -101,7 +101,7 @@ async fn nothing_outlives_a_dropped_control_plane() -> Result<()> {
     assert_eq!(pids.len(), 4);
 
     drop(plane);
-    assert_eq!(pids.into_iter().find(is_alive), None);
+    assert_eq!(pids.into_iter().find(|pid| is_alive(*pid)), None);
     assert!(!folder.exists());
     Ok(())
 }
@@ -116,14 +116,14 @@ async fn nothing_outlives_a_killed_test_process() -> Result<()> {
     let pids: Vec<u32> = serde_json::from_value(facts["pids"].clone())?;
     let folder = facts["folder"].as_str().context("no folder")?;
     assert_eq!(pids.len(), 4);
-    assert!(pids.iter().all(is_alive));
+    assert!(pids.iter().all(|pid| is_alive(*pid)));
     assert!(Path::new(folder).exists());
 
     process.kill()?; // SIGKILL
     process.wait()?;
     let pids = &pids;
     until("processes and folder to go", PATIENCE, || async move {
-        Ok(!pids.iter().any(is_alive) && !Path::new(folder).exists())
+        Ok(!pids.iter().any(|pid| is_alive(*pid)) && !Path::new(folder).exists())
     })
     .await
 }
@@ -135,7 +135,7 @@ fn facts(process: &mut Child) -> Result<Value> {
     serde_json::from_str(&line).context("the process said nothing")
 }
 
-fn is_alive(pid: &u32) -> bool {
+fn is_alive(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 

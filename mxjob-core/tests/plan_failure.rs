@@ -174,3 +174,40 @@ fn a_failure_is_counted_once_however_often_it_is_seen() {
         assert_eq!(world.said("ExitedWithCode").len(), 1);
     }
 }
+
+#[test]
+fn a_pod_that_vanished_after_its_start_is_a_failure() {
+    for roles in SETS {
+        let mut world = World::running(roles, roles.job(1, 1, 2));
+        world.vanish(roles.worker(0));
+        assert_eq!(world.phase(), "Failed");
+        let mut world = World::running(roles, with_restart_policy(roles, roles.worker, "ExitCode"));
+        world.vanish(roles.worker(0));
+        assert_eq!((world.phase().as_str(), world.counts(roles.worker).restarts), ("Running", 1));
+        assert!(world.uid(roles.worker(0)).is_some());
+    }
+}
+
+#[test]
+fn a_pod_that_vanished_before_its_start_is_simply_created_again() {
+    for roles in SETS {
+        let mut world = roles.world(1, 1, 2);
+        let before = world.uid(roles.worker(0));
+        world.vanish(roles.worker(0));
+        assert!(world.uid(roles.worker(0)).is_some_and(|uid| Some(uid) != before));
+        assert_eq!((world.phase().as_str(), world.counts(roles.worker).restarts), ("Created", 0));
+    }
+}
+
+#[test]
+fn a_succeeded_pod_that_somebody_deletes_is_not_run_again() {
+    for roles in SETS {
+        let mut world = World::running(roles, roles.job(1, 0, 2));
+        world.exit(roles.worker(0), 0);
+        world.vanish(roles.worker(0));
+        assert!(world.uid(roles.worker(0)).is_none());
+        world.exit(roles.worker(1), 0);
+        world.exit(roles.chief(0), 0);
+        assert_eq!(world.phase(), "Succeeded");
+    }
+}

@@ -135,3 +135,29 @@ fn ports_of_the_user_are_kept_and_the_jobs_port_is_there() {
         assert_eq!(services[0].spec.as_ref().unwrap().ports.as_ref().unwrap().len(), expected.len());
     }
 }
+
+#[test]
+fn what_the_kubelet_restarts_follows_the_role_and_never_a_failure_policy() {
+    for (policy, pod, with_failure_policy) in [
+        ("Never", "Never", "Never"),
+        ("OnFailure", "OnFailure", "Never"),
+        ("Always", "Always", "Never"),
+        ("ExitCode", "Never", "Never"),
+    ] {
+        let mut manifest = MX.job(1, 0, 1);
+        set(&mut manifest, "spec.mxReplicaSpecs.Worker.restartPolicy", json!(policy));
+        let restarts = |manifest: &Value| objects(manifest).0[1].spec.as_ref().unwrap().restart_policy.clone().unwrap();
+        assert_eq!(restarts(&manifest), pod);
+        set(&mut manifest, "spec.failurePolicy", json!({}));
+        assert_eq!(restarts(&manifest), with_failure_policy);
+    }
+}
+
+#[test]
+fn a_name_stands_for_a_replica_only_as_it_would_be_written() {
+    let parse = |name: &str| mxjob_core::wiring::names::parse(MxRole::TABLE, "job", name);
+    assert_eq!(parse("job-worker-10"), Some(MX.worker(10)));
+    for other in ["job-Worker-1", "job-worker-01", "job-worker-+1", "job-worker-", "job-nobody-0", "other-worker-0", "job"] {
+        assert_eq!(parse(other), None, "{other}");
+    }
+}

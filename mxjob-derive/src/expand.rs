@@ -10,7 +10,10 @@ use crate::model::{Role, RoleSet};
 /// Everything that the derive writes.
 pub(crate) fn role_set(set: &RoleSet) -> TokenStream {
     let role_mod = role_mod(set.keys.core.as_ref());
-    let at = Paths { set, role_mod: &role_mod };
+    let at = Paths {
+        set,
+        role_mod: &role_mod,
+    };
     let enum_name = &set.ident;
     let table = at.table();
     let idents: Vec<&Ident> = set.roles.iter().map(|role| &role.ident).collect();
@@ -63,18 +66,34 @@ impl Paths<'_> {
             let crd = self.crd(crd);
             quote!(.crd(#crd))
         });
-        let container = set.keys.container.as_ref().map(|name| quote!(.container(#name)));
+        let container = set
+            .keys
+            .container
+            .as_ref()
+            .map(|name| quote!(.container(#name)));
         let port = self.port(set.keys.port.as_ref());
-        let config_env = set.keys.config_env.as_ref().map(|name| quote!(.config_env(#name)));
+        let config_env = set
+            .keys
+            .config_env
+            .as_ref()
+            .map(|name| quote!(.config_env(#name)));
         quote!(#role_mod::RoleTable::new(&[#(#modes),*], &[#(#roles),*]) #crd #container #port #config_env)
     }
 
     fn crd(&self, crd: &CrdKeys) -> TokenStream {
         let role_mod = self.role_mod;
-        let CrdKeys { group, kind, short_names, .. } = crd;
+        let CrdKeys {
+            group,
+            kind,
+            short_names,
+            ..
+        } = crd;
         let lower = kind.value().to_ascii_lowercase();
         let singular = crd.singular.as_ref().map_or(lower, LitStr::value);
-        let plural = crd.plural.as_ref().map_or_else(|| format!("{singular}s"), LitStr::value);
+        let plural = crd
+            .plural
+            .as_ref()
+            .map_or_else(|| format!("{singular}s"), LitStr::value);
         quote!(#role_mod::Crd::new(#group, #kind, #plural, #singular, &[#(#short_names),*]))
     }
 
@@ -99,8 +118,15 @@ impl Paths<'_> {
     fn role(&self, role: &Role) -> TokenStream {
         let role_mod = self.role_mod;
         let Role { name, keys, .. } = role;
-        let mode = keys.mode.as_ref().map(ToString::to_string).unwrap_or_default();
-        let (min, max) = keys.replicas.as_ref().map_or((1, None), |range| (range.value.min, range.value.max));
+        let mode = keys
+            .mode
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let (min, max) = keys
+            .replicas
+            .as_ref()
+            .map_or((1, None), |range| (range.value.min, range.value.max));
         let max = max.map_or_else(|| quote!(None), |max| quote!(Some(#max)));
         let doc = &keys.doc;
         let doc = (!doc.is_empty()).then(|| quote!(.doc(#doc)));
@@ -114,7 +140,10 @@ impl Paths<'_> {
         });
         let restart = self.restart(&keys.restart);
         let switches = keys.switches.iter().copied().map(switch);
-        let container = keys.container.as_ref().map(|name| quote!(.container(#name)));
+        let container = keys
+            .container
+            .as_ref()
+            .map(|name| quote!(.container(#name)));
         let port = self.port(keys.port.as_ref());
         let env = self.env(&keys.env);
         quote! {
@@ -125,17 +154,24 @@ impl Paths<'_> {
 
     fn restart(&self, policies: &[&str]) -> Option<TokenStream> {
         let role_mod = self.role_mod;
-        let policies: Vec<_> = policies.iter().map(|name| Ident::new(name, proc_macro2::Span::call_site())).collect();
-        (!policies.is_empty()).then(|| quote!(.restart(&[#(#role_mod::RestartPolicy::#policies),*])))
+        let policies: Vec<_> = policies
+            .iter()
+            .map(|name| Ident::new(name, proc_macro2::Span::call_site()))
+            .collect();
+        (!policies.is_empty())
+            .then(|| quote!(.restart(&[#(#role_mod::RestartPolicy::#policies),*])))
     }
 
     fn env(&self, variables: &[Env]) -> Option<TokenStream> {
         let role_mod = self.role_mod;
-        let variables: Vec<_> = variables.iter().map(|variable| {
-            let name = variable.name.to_string();
-            let source = self.source(&variable.source);
-            quote!(#role_mod::Env::new(#name, #role_mod::Source::#source))
-        }).collect();
+        let variables: Vec<_> = variables
+            .iter()
+            .map(|variable| {
+                let name = variable.name.to_string();
+                let source = self.source(&variable.source);
+                quote!(#role_mod::Env::new(#name, #role_mod::Source::#source))
+            })
+            .collect();
         (!variables.is_empty()).then(|| quote!(.env(&[#(#variables),*])))
     }
 
@@ -162,7 +198,9 @@ impl Paths<'_> {
 
     /// The name of a role in manifests.
     fn name(&self, role: &RoleRef) -> String {
-        self.set.find(role).map_or_else(|| role.role.to_string(), |found| found.name.clone())
+        self.set
+            .find(role)
+            .map_or_else(|| role.role.to_string(), |found| found.name.clone())
     }
 }
 

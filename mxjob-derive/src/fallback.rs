@@ -16,7 +16,10 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, type_generics, clause) = input.generics.split_for_impl();
     let bounds = (!input.generics.params.is_empty()).then(|| {
-        let given = clause.map(|clause| clause.predicates.iter()).into_iter().flatten();
+        let given = clause
+            .map(|clause| clause.predicates.iter())
+            .into_iter()
+            .flatten();
         quote! {
             where #(#given,)* Self: ::core::marker::Copy + ::core::fmt::Debug + ::core::cmp::Ord
                 + ::core::hash::Hash + ::core::marker::Send + ::core::marker::Sync + 'static

@@ -13,6 +13,8 @@ mod expand;
 mod fallback;
 mod model;
 mod suggest;
+#[cfg(test)]
+mod tests;
 
 /// Implements `mxjob_core::ReplicaRole` and `Display` for an enum whose variants are replica roles.
 ///

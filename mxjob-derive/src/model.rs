@@ -36,12 +36,20 @@ impl RoleSet {
         match &input.data {
             Data::Enum(data) => {
                 whole(input, data, &mut errors);
-                roles.extend(data.variants.iter().map(|variant| role(variant, &mut errors)));
+                roles.extend(
+                    data.variants
+                        .iter()
+                        .map(|variant| role(variant, &mut errors)),
+                );
             }
             Data::Struct(data) => errors.at(data.struct_token, NOT_AN_ENUM),
             Data::Union(data) => errors.at(data.union_token, NOT_AN_ENUM),
         }
-        errors.finish(Self { ident: input.ident.clone(), keys, roles })
+        errors.finish(Self {
+            ident: input.ident.clone(),
+            keys,
+            roles,
+        })
     }
 
     /// The role that a reference names.
@@ -57,7 +65,9 @@ impl RoleSet {
 
     /// The roles of a mode.
     pub(crate) fn roles_of<'a>(&'a self, mode: &'a ModeKeys) -> impl Iterator<Item = &'a Role> {
-        self.roles.iter().filter(|role| role.keys.mode.as_ref() == Some(&mode.name))
+        self.roles
+            .iter()
+            .filter(|role| role.keys.mode.as_ref() == Some(&mode.name))
     }
 }
 
@@ -72,7 +82,10 @@ impl Role {
 
     /// Fewest replicas of the role when a job has it; of one that does not say, one.
     pub(crate) fn fewest(&self) -> u32 {
-        self.keys.replicas.as_ref().map_or(1, |replicas| replicas.value.min)
+        self.keys
+            .replicas
+            .as_ref()
+            .map_or(1, |replicas| replicas.value.min)
     }
 }
 
@@ -80,10 +93,16 @@ const NOT_AN_ENUM: &str = "`ReplicaRole` needs an enum: write `enum` with one va
 
 fn whole(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) {
     if !input.generics.params.is_empty() {
-        errors.at(&input.generics, "`ReplicaRole` needs an enum without parameters: remove these");
+        errors.at(
+            &input.generics,
+            "`ReplicaRole` needs an enum without parameters: remove these",
+        );
     }
     if data.variants.is_empty() {
-        errors.at(&input.ident, format!("`{}` has no role: add at least one variant", input.ident));
+        errors.at(
+            &input.ident,
+            format!("`{}` has no role: add at least one variant", input.ident),
+        );
     }
 }
 
@@ -93,14 +112,18 @@ fn role(variant: &Variant, errors: &mut Errors) -> Role {
     match (&keys.extend, &variant.fields) {
         (None, Fields::Unit) => {}
         (None, fields) => {
-            let message = format!("role `{ident}` holds data: remove it, or mark the variant `#[role(extend)]`");
+            let message = format!(
+                "role `{ident}` holds data: remove it, or mark the variant `#[role(extend)]`"
+            );
             errors.at(fields, message);
         }
         (Some(key), Fields::Unnamed(fields)) if fields.unnamed.len() == 1 => {
             errors.at(key, "`extend`: extending a role set is not supported yet");
         }
         (Some(_), fields) => {
-            let message = format!("`extend` needs a variant with exactly one base set: write `{ident}(MxRole)`");
+            let message = format!(
+                "`extend` needs a variant with exactly one base set: write `{ident}(MxRole)`"
+            );
             let fields = fields.to_token_stream();
             errors.at(quote!(#ident #fields), message);
         }
@@ -109,5 +132,9 @@ fn role(variant: &Variant, errors: &mut Errors) -> Role {
         Some(rename) => rename.value(),
         None => ident.unraw().to_string(),
     };
-    Role { ident: ident.clone(), name, keys }
+    Role {
+        ident: ident.clone(),
+        name,
+        keys,
+    }
 }

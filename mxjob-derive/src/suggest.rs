@@ -11,7 +11,11 @@ pub(crate) fn unknown<S: AsRef<str>>(what: &str, name: &str, known: &[S]) -> Str
 
 /// The names in backticks, separated by commas.
 pub(crate) fn list<S: AsRef<str>>(names: &[S]) -> String {
-    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+    names
+        .iter()
+        .map(|name| format!("`{}`", name.as_ref()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The known name that is most like `name`; of equals the first.
@@ -19,5 +23,9 @@ fn closest<'a, S: AsRef<str>>(name: &str, known: &'a [S]) -> Option<&'a str> {
     let name = name.to_lowercase();
     let distance = |known: &str| strsim::damerau_levenshtein(&name, &known.to_lowercase());
     let near = |known: &str| distance(known) <= known.len().max(name.len()).div_ceil(3).min(4);
-    known.iter().map(AsRef::as_ref).filter(|known| near(known)).min_by_key(|known| distance(known))
+    known
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|known| near(known))
+        .min_by_key(|known| distance(known))
 }

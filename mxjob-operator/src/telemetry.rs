@@ -1,5 +1,7 @@
 //! Log lines.
 
+use std::io::{self, IsTerminal as _};
+
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -11,7 +13,8 @@ pub(crate) fn start(format: LogFormat) {
     let variable = ["MXJOB_LOG", "RUST_LOG"].into_iter().find(|name| std::env::var_os(name).is_some());
     let filter = EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
     let filter = filter.with_env_var(variable.unwrap_or("MXJOB_LOG")).from_env_lossy();
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let lines = lines.with_ansi(io::stderr().is_terminal());
     // A second start, as in tests, is no mistake.
     let _ = match format {
         LogFormat::Text => lines.with_target(false).try_init(),

@@ -1,7 +1,6 @@
 //! What is wrong with a job: its structure, the rules of its role set, and what is merely odd.
 
 mod operator;
-mod path;
 mod structure;
 mod suggest;
 mod warnings;
@@ -13,7 +12,8 @@ use crate::job::Problem;
 use crate::role::RoleTable;
 use crate::schema::rule::{Before, Rule, Subject};
 
-pub use path::Path;
+pub use crate::schema::Path;
+pub use operator::MAX_REPLICAS;
 pub use structure::Structure;
 pub use warnings::warnings;
 
@@ -27,7 +27,8 @@ pub fn structure(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
 /// only the operator can check. For a spec whose structure has no errors.
 pub fn rules(table: &'static RoleTable, name: &str, spec: &JobSpec) -> Vec<Problem> {
     let mut problems = verdicts(table, &Subject { name, spec, old: None });
-    problems.extend(operator::port_clashes(spec));
+    problems.extend(operator::size(table, spec));
+    problems.extend(operator::port_clashes(table, spec));
     problems
 }
 

@@ -1,37 +1,74 @@
 //! What only the operator can check: too dear for the API server's cost budget.
 
-use k8s_openapi::api::core::v1::{ContainerPort, PodSpec};
+use k8s_openapi::api::core::v1::ContainerPort;
 
-use crate::api::v1::JobSpec;
+use crate::api::v1::{JobSpec, ReplicaSpec};
 use crate::job::Problem;
-use crate::schema::rule::{port_number, pods, same_port};
+use crate::role::{Role, RoleTable};
+use crate::schema::rule::{port_number, role_path, same_port};
+
+/// Most replicas of a job, all roles together: two thirds of the pods that Kubernetes supports in a
+/// whole cluster (150,000). A job that asks for two billion is a typing error, and working out its
+/// layout would take the operator's memory from everybody else's jobs.
+pub const MAX_REPLICAS: i64 = 100_000;
+
+/// More replicas than any cluster has pods.
+pub(super) fn size(table: &RoleTable, spec: &JobSpec) -> Option<Problem> {
+    let default = |key: &str| table.find(key).map_or(1, |id| i64::from(table.role(id).default));
+    let replicas = |(key, entry): (&String, &ReplicaSpec)| entry.replicas.map_or_else(|| default(key), i64::from);
+    let total: i64 = spec.mx_replica_specs.iter().map(replicas).sum();
+    let message = || format!("{total} replicas in all: at most {MAX_REPLICAS}, a cluster has no more pods");
+    (total > MAX_REPLICAS).then(|| Problem::error("spec.mxReplicaSpecs", message()))
+}
 
 /// Two ports of one number and protocol in two containers of a pod: they share its network. Init
 /// containers have ended by then.
-pub(super) fn port_clashes(spec: &JobSpec) -> Vec<Problem> {
-    let problem = |key: &str, (path, name, port): (String, &str, &ContainerPort)| {
-        let message = format!(
-            "port {} is also a port of container {name}: containers of a pod share its ports",
-            port_number(port)
-        );
-        Problem::error(format!("spec.mxReplicaSpecs.{key}.template.spec.{path}"), message)
-    };
-    pods(spec).flat_map(|(key, pod)| clashes(pod).into_iter().map(move |clash| problem(key, clash))).collect()
+pub(super) fn port_clashes(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
+    let mut found = Vec::new();
+    for (key, entry) in &spec.mx_replica_specs {
+        let Some(role) = table.find(key).map(|id| table.role(id)) else { continue };
+        let ports = ports(table, role, entry);
+        for (at, port) in ports.iter().enumerate() {
+            let clash = ports.iter().take(at).find(|other| other.container != port.container && same_port(&other.port, &port.port));
+            let message = |other: &Listed| {
+                let number = port_number(&port.port);
+                format!("port {number} is also a port of container {}: containers of a pod share its ports", other.name)
+            };
+            let path = format!("{}.template.spec.containers[{}]{}", role_path(key), port.container, port.place);
+            found.extend(clash.map(|other| Problem::error(path, message(other))));
+        }
+    }
+    found
 }
 
-/// The ports that an earlier container has: path, that container's name, port.
-fn clashes(pod: &PodSpec) -> Vec<(String, &str, &ContainerPort)> {
-    let ports = || {
-        pod.containers.iter().enumerate().flat_map(|(at, container)| {
-            let ports = container.ports.iter().flatten().enumerate();
-            ports.map(move |(index, port)| (at, index, container.name.as_str(), port))
-        })
-    };
-    let clash = |(at, index, _, port): (usize, usize, &str, &'_ ContainerPort)| {
-        let (_, _, name, _) = ports().find(|(other, .., taken)| *other < at && same_port(taken, port))?;
-        Some((at, index, name))
-    };
-    ports()
-        .filter_map(|one| clash(one).map(|(at, index, name)| (format!("containers[{at}].ports[{index}]"), name, one.3)))
-        .collect()
+/// A port of a pod.
+struct Listed {
+    /// Position of its container.
+    container: usize,
+    /// Name of its container.
+    name: String,
+    /// Where in the container.
+    place: String,
+    port: ContainerPort,
+}
+
+/// The ports of a role's containers; of the work's container first, with the one that it gets by
+/// default.
+fn ports(table: &RoleTable, role: &Role, entry: &ReplicaSpec) -> Vec<Listed> {
+    let job_port = role.port.unwrap_or(table.port);
+    let work = role.container.unwrap_or(table.container);
+    let containers = entry.template.spec.iter().flat_map(|spec| &spec.containers).enumerate();
+    let mut all = Vec::new();
+    for (at, container) in containers {
+        let listed = |place: String, port: ContainerPort| Listed { container: at, name: container.name.clone(), place, port };
+        let given = container.ports.as_deref().unwrap_or_default();
+        all.extend(given.iter().enumerate().map(|(index, port)| listed(format!(".ports[{index}]"), port.clone())));
+        let has_job_port = given.iter().any(|port| port.name.as_deref() == Some(job_port.name));
+        if container.name == work && !has_job_port {
+            let default = ContainerPort { container_port: job_port.number.into(), ..ContainerPort::default() };
+            all.push(listed(String::new(), default));
+        }
+    }
+    all.sort_by_key(|one| (one.name != work, one.container));
+    all
 }

@@ -9,11 +9,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value};
 
-use super::path::Path;
 use super::suggest::suggestion;
 use crate::job::Problem;
 use crate::role::RoleTable;
-use crate::schema;
+use crate::schema::{self, Path};
 
 /// The schema of a role set's objects, ready to be walked. Making one takes milliseconds; walking
 /// an object takes microseconds.

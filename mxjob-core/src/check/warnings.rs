@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use crate::api::v1::{JobSpec, ReplicaSpec};
 use crate::job::Problem;
 use crate::role::{Env, Mode, RestartPolicy, Role, RoleTable, Source};
-use crate::schema::rule::{containers, effective_mode, failure_rules, has_replica};
+use crate::schema::rule::{containers, effective_mode, failure_rules, has_replica, role_path};
 use crate::wiring::labels;
 
 /// The name that accelerators had before Kubernetes 1.10: the operator replaces it.
@@ -43,7 +43,7 @@ struct One<'a> {
 
 impl<'a> One<'a> {
     fn path(&self, field: &str) -> String {
-        format!("spec.mxReplicaSpecs.{}.{field}", self.key)
+        format!("{}.{field}", role_path(self.key))
     }
 
     fn warn(&self, field: &str, message: impl Into<String>) -> Problem {

@@ -153,6 +153,14 @@ impl Cluster {
         }
     }
 
+    /// A pod goes without a trace, as with a lost node or a forced deletion.
+    pub fn vanish(&mut self, name: &str) {
+        if let Some(pod) = self.pods.remove(name) {
+            self.work.retain(|work| work.uid() != pod.uid());
+            self.collect();
+        }
+    }
+
     /// Starts containers whose wait is over.
     pub(super) fn start_due(&mut self, now: Timestamp) {
         for pod in self.pods.values_mut().filter(|pod| pod.restart_at.is_some_and(|at| at <= now)) {

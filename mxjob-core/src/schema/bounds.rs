@@ -22,36 +22,80 @@ const LABEL: i64 = 63;
 
 /// Sets the bounds below `root`, the schema of the whole object.
 pub(super) fn apply(root: &mut JSONSchemaProps, table: &RoleTable) {
-    let mut set = |path: &str, change: &mut dyn FnMut(&mut JSONSchemaProps)| edit(root, path, change);
-    set("spec.jobMode", &mut |node| node.enum_ = Some(texts(table.modes.iter().map(|mode| mode.name))));
-    set("spec.mxReplicaSpecs", &mut |node| {
-        node.min_properties = Some(1);
-        node.max_properties = Some(ROLES);
-    });
-    set("spec.mxReplicaSpecs.{}.restartPolicy", &mut |node| node.enum_ = Some(texts(restart_policies(table))));
-    set(TEMPLATE, &mut |node| node.required = Some(vec!["spec".to_owned()]));
-    for list in ["containers", "initContainers"] {
-        set(&format!("{TEMPLATE}.spec.{list}"), &mut |node| node.max_items = Some(CONTAINERS));
-        set(&format!("{TEMPLATE}.spec.{list}.[].ports"), &mut |node| node.max_items = Some(PORTS));
-        set(&format!("{TEMPLATE}.spec.{list}.[].ports.[].containerPort"), &mut |node| {
-            node.minimum = Some(1.0);
-            node.maximum = Some(f64::from(u16::MAX));
-        });
+    for (path, bound) in all(table) {
+        edit(root, &path, &mut |node| bound.set(node));
     }
-    for (path, least) in MINIMUMS {
-        set(path, &mut |node| node.minimum = Some(f64::from(*least)));
-    }
-    for path in ["spec.runPolicy.retryableExitCodes", "spec.failurePolicy.rules.[].exitCodes"] {
-        set(path, &mut |node| node.max_items = Some(ENTRIES));
-        set(&format!("{path}.[]"), &mut |node| node.max_length = Some(EXIT_CODE));
-    }
-    set("spec.failurePolicy.rules", &mut |node| node.max_items = Some(ENTRIES));
-    set("spec.failurePolicy.rules.[].reasons", &mut |node| node.max_items = Some(ENTRIES));
-    set("spec.failurePolicy.rules.[].roles", &mut |node| node.max_items = Some(ROLES));
-    set("spec.failurePolicy.rules.[].roles.[]", &mut |node| node.max_length = Some(LABEL));
 }
 
-const MINIMUMS: &[(&str, u8)] = &[
+/// A bound of a field.
+enum Bound {
+    OneOf(Vec<&'static str>),
+    Min(u16),
+    Max(u16),
+    Entries(i64, i64),
+    Items(i64),
+    Length(i64),
+    Required(&'static str),
+}
+
+impl Bound {
+    fn set(&self, node: &mut JSONSchemaProps) {
+        match self {
+            Self::OneOf(names) => node.enum_ = Some(names.iter().map(|name| JSON(Value::from(*name))).collect()),
+            Self::Min(least) => node.minimum = Some(f64::from(*least)),
+            Self::Max(most) => node.maximum = Some(f64::from(*most)),
+            Self::Entries(least, most) => {
+                node.min_properties = Some(*least);
+                node.max_properties = Some(*most);
+            }
+            Self::Items(most) => node.max_items = Some(*most),
+            Self::Length(most) => node.max_length = Some(*most),
+            Self::Required(field) => node.required = Some(vec![(*field).to_owned()]),
+        }
+    }
+}
+
+/// Every bound and the path of its field.
+fn all(table: &RoleTable) -> Vec<(String, Bound)> {
+    let own = [
+        ("spec.jobMode", Bound::OneOf(table.modes.iter().map(|mode| mode.name).collect())),
+        ("spec.mxReplicaSpecs", Bound::Entries(1, ROLES)),
+        ("spec.mxReplicaSpecs.{}.restartPolicy", Bound::OneOf(restart_policies(table))),
+        (TEMPLATE, Bound::Required("spec")),
+        ("spec.failurePolicy.rules", Bound::Items(ENTRIES)),
+        ("spec.failurePolicy.rules.[].reasons", Bound::Items(ENTRIES)),
+        ("spec.failurePolicy.rules.[].roles", Bound::Items(ROLES)),
+        ("spec.failurePolicy.rules.[].roles.[]", Bound::Length(LABEL)),
+        ("spec.failurePolicy.rules.[].exitCodes", Bound::Items(ENTRIES)),
+        ("spec.failurePolicy.rules.[].exitCodes.[]", Bound::Length(EXIT_CODE)),
+        ("spec.runPolicy.retryableExitCodes", Bound::Items(ENTRIES)),
+        ("spec.runPolicy.retryableExitCodes.[]", Bound::Length(EXIT_CODE)),
+    ];
+    let own = own.into_iter().chain(MINIMUMS.iter().map(|(path, least)| (*path, Bound::Min(*least))));
+    let own = own.map(|(path, bound)| (path.to_owned(), bound));
+    own.chain(["containers", "initContainers"].into_iter().flat_map(of_containers)).collect()
+}
+
+fn of_containers(list: &str) -> impl Iterator<Item = (String, Bound)> + use<> {
+    let list = format!("{TEMPLATE}.spec.{list}");
+    let bounds = [
+        ("", Bound::Items(CONTAINERS)),
+        (".[].ports", Bound::Items(PORTS)),
+        (".[].ports.[].containerPort", Bound::Min(1)),
+        (".[].ports.[].containerPort", Bound::Max(u16::MAX)),
+        // Also what makes comparing them cheap.
+        (".[].ports.[].protocol", Bound::OneOf(vec!["TCP", "UDP", "SCTP"])),
+    ];
+    bounds.into_iter().map(move |(field, bound)| (format!("{list}{field}"), bound))
+}
+
+/// For tests: where the bounds are.
+#[cfg(test)]
+pub(super) fn paths(table: &RoleTable) -> Vec<String> {
+    all(table).into_iter().map(|(path, _)| path).collect()
+}
+
+const MINIMUMS: &[(&str, u16)] = &[
     ("spec.mxReplicaSpecs.{}.replicas", 0),
     ("spec.runPolicy.ttlSecondsAfterFinished", 0),
     ("spec.runPolicy.activeDeadlineSeconds", 1),
@@ -67,11 +111,7 @@ const MINIMUMS: &[(&str, u8)] = &[
 ];
 
 /// Those that any role allows, in the usual order.
-fn restart_policies(table: &RoleTable) -> impl Iterator<Item = &'static str> {
+fn restart_policies(table: &RoleTable) -> Vec<&'static str> {
     let allowed = |policy: &&RestartPolicy| table.roles.iter().any(|role| role.restart.contains(policy));
-    RestartPolicy::ALL.iter().filter(allowed).map(|policy| policy.name())
-}
-
-fn texts(names: impl Iterator<Item = &'static str>) -> Vec<JSON> {
-    names.map(|name| JSON(Value::from(name))).collect()
+    RestartPolicy::ALL.iter().filter(allowed).map(|policy| policy.name()).collect()
 }

@@ -2,8 +2,9 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use kube_core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
 /// Keywords that would do harm: a default is written into stored specs, null would pass `has()` in
@@ -39,12 +40,26 @@ fn value_of<T: JsonSchema>() -> Value {
         settings.meta_schema = None;
     });
     let settings = settings
+        .with_transform(RecursiveTransform(keep_own_description))
         .with_transform(StructuralSchemaRewriter)
         .with_transform(OptionalEnum)
         .with_transform(OptionalIntOrString);
     let mut value = settings.into_generator().into_root_schema_for::<T>().to_value();
     each_schema(&mut value, &tidy);
     value
+}
+
+/// An optional enum is `anyOf` the enum and null; folding that would put the type's description in
+/// place of the field's.
+fn keep_own_description(schema: &mut Schema) {
+    if schema.get("description").is_none() {
+        return;
+    }
+    if let Some(Value::Array(choices)) = schema.get_mut("anyOf") {
+        for choice in choices.iter_mut().filter_map(Value::as_object_mut) {
+            choice.remove("description");
+        }
+    }
 }
 
 fn tidy(node: &mut Map<String, Value>) {

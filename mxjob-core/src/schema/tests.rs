@@ -1,13 +1,183 @@
+use std::collections::BTreeSet;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
+use serde_json::Value;
+
+use super::rule::Rule;
 use super::*;
+use crate::role::{Crd, Mode, Port, RestartPolicy, Role};
 use crate::{MxRole, ReplicaRole};
 
+/// A made-up set: other names, three modes, ranges, a role with a container of its own.
+pub(crate) static FARM: RoleTable = RoleTable::new(
+    &[
+        Mode::new("Sow", &["Tractor"]),
+        Mode::new("Reap", &["Combine", "Scythe"]).workers(&["Scythe"]),
+        Mode::new("Rest", &["Dog"]),
+    ],
+    &[
+        Role::new("Tractor", "Sow", 1, Some(1)),
+        Role::new("Seeder", "Sow", 2, Some(4)).optional().requires(&["Tractor"]),
+        Role::new("Combine", "Reap", 0, Some(3)).optional().default(0),
+        Role::new("Scythe", "Reap", 0, None)
+            .optional()
+            .restart(&[RestartPolicy::OnFailure, RestartPolicy::Always])
+            .container("blade"),
+        Role::new("Dog", "Rest", 0, None).optional(),
+    ],
+)
+.crd(Crd::new("farm.example.com", "FieldWork", "fieldworks", "fieldwork", &["fw"]))
+.container("engine")
+.port(Port::new("horn", 7000));
+
+fn tables() -> [&'static RoleTable; 2] {
+    [MxRole::TABLE, &FARM]
+}
+
+/// Every schema below `node` with its path.
+fn each<'a>(node: &'a JSONSchemaProps, path: &str, visit: &mut dyn FnMut(&str, &'a JSONSchemaProps)) {
+    visit(path, node);
+    for (name, below) in node.properties.iter().flatten() {
+        each(below, &format!("{path}.{name}"), visit);
+    }
+    if let Some(JSONSchemaPropsOrBool::Schema(below)) = &node.additional_properties {
+        each(below, &format!("{path}.{{}}"), visit);
+    }
+    if let Some(JSONSchemaPropsOrArray::Schema(below)) = &node.items {
+        each(below, &format!("{path}.[]"), visit);
+    }
+}
+
 #[test]
-fn dump() {
-    let crd = crd(MxRole::TABLE);
-    let json = serde_json::to_string(&crd).unwrap();
-    println!("{}", json.len());
-    std::fs::write("/tmp/crd.json", &json).unwrap();
-    for (name, text) in crds::<MxRole>() {
-        std::fs::write(format!("/tmp/{name}"), text).unwrap();
+fn fits_into_the_annotation_of_a_client_side_apply() {
+    let bytes = serde_json::to_string(&crd(MxRole::TABLE)).unwrap().len();
+    assert!(bytes < 150_000, "{bytes} bytes");
+}
+
+#[test]
+fn every_place_has_a_type_and_only_keywords_that_the_walk_knows() {
+    let known: BTreeSet<&str> = [
+        "type", "format", "description", "enum", "items", "additionalProperties", "properties", "required", "minimum",
+        "maximum", "maxItems", "maxLength", "minProperties", "maxProperties", "x-kubernetes-int-or-string",
+        "x-kubernetes-validations",
+    ]
+    .into();
+    for table in tables() {
+        each(&schema(table), "", &mut |path, node| {
+            assert!(node.type_.is_some() != (node.x_kubernetes_int_or_string == Some(true)), "{path}: type");
+            let Value::Object(keywords) = serde_json::to_value(node).unwrap() else { panic!("{path}") };
+            let unknown: Vec<_> = keywords.keys().filter(|keyword| !known.contains(keyword.as_str())).collect();
+            assert!(unknown.is_empty(), "{path}: {unknown:?}");
+        });
+    }
+}
+
+#[test]
+fn every_rule_and_bound_finds_its_place() {
+    for table in tables() {
+        let root = schema(table);
+        let mut rules = 0;
+        each(&root, "", &mut |_, node| rules += node.x_kubernetes_validations.as_ref().map_or(0, Vec::len));
+        let wanted: usize =
+            Rule::of(table).iter().map(|rule| rule.validation(table).place.paths().len()).sum();
+        assert_eq!(rules, wanted);
+    }
+    let mut root = schema(MxRole::TABLE);
+    for path in bounds::paths(MxRole::TABLE) {
+        let mut found = false;
+        edit(&mut root, &path, &mut |_| found = true);
+        assert!(found, "{path}");
+    }
+}
+
+#[test]
+fn describes_every_own_field_and_every_role_but_nothing_in_the_template() {
+    let root = schema(MxRole::TABLE);
+    each(&root, "", &mut |path, node| {
+        let described = node.description.as_ref().is_some_and(|text| !text.is_empty());
+        if path.starts_with(".spec.mxReplicaSpecs.{}.template.") {
+            assert!(!described, "{path}");
+        } else if path.starts_with(".spec") && !path.ends_with(']') && !path.ends_with('}') {
+            assert!(described, "{path}");
+        }
+    });
+    let mut text = String::new();
+    let mut root = root;
+    edit(&mut root, "spec.mxReplicaSpecs", &mut |node| text = node.description.clone().unwrap_or_default());
+    insta::assert_snapshot!(text, @"");
+}
+
+#[test]
+fn quantities_may_be_numbers() {
+    let mut root = schema(MxRole::TABLE);
+    let mut found = 0;
+    for path in ["spec.mxReplicaSpecs.{}.template.spec.containers.[].resources.limits.{}", "spec.schedulingPolicy.minResources.{}"] {
+        edit(&mut root, path, &mut |node| found += usize::from(node.x_kubernetes_int_or_string == Some(true)));
+    }
+    assert_eq!(found, 2);
+}
+
+#[test]
+fn a_status_of_any_shape_can_be_mended() {
+    each(&status::schema(), "", &mut |path, node| {
+        assert!(node.required.is_none() && node.format.is_none() && node.enum_.is_none(), "{path}");
+    });
+}
+
+#[test]
+fn names_and_columns_are_those_of_the_contract() {
+    let mut crd = crd(MxRole::TABLE);
+    for version in &mut crd.spec.versions {
+        version.schema = None;
+    }
+    insta::assert_yaml_snapshot!(crd, @"");
+}
+
+#[test]
+fn the_file_holds_the_definition() {
+    let files: Vec<_> = crds::<MxRole>().into_iter().collect();
+    assert_eq!(files.len(), 1);
+    let (name, text) = &files[0];
+    assert_eq!(name, "kubeflow.org_mxjobs.yaml");
+    assert!(text.starts_with("# Generated from the role table"), "{text:.80}");
+    let read: CustomResourceDefinition = serde_saphyr::from_str(text).unwrap();
+    assert_eq!(read, crd(MxRole::TABLE));
+}
+
+/// The rules as the API server gets them; the same texts that a kube-apiserver 1.36 was shown to
+/// accept.
+fn listing(table: &'static RoleTable) -> String {
+    let mut text = String::new();
+    for rule in Rule::of(table) {
+        let validation = rule.validation(table);
+        text += &format!("## {} @ {:?}\n   {}\n   message: {}\n", label(rule), validation.place, validation.rule, validation.message);
+        for (name, value) in [("messageExpression", validation.message_expression), ("fieldPath", validation.field_path)] {
+            if let Some(value) = value {
+                text += &format!("   {name}: {value}\n");
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn rules_of_mxnet_in_cel() {
+    insta::assert_snapshot!(listing(MxRole::TABLE));
+}
+
+#[test]
+fn rules_of_another_set_in_cel() {
+    insta::assert_snapshot!(listing(&FARM));
+}
+
+/// `ModeNeeds(MXTune)` instead of the whole table.
+fn label(rule: Rule) -> String {
+    match rule {
+        Rule::ModeRoles(mode) => format!("ModeRoles({})", mode.name),
+        Rule::ModeNeeds(mode) => format!("ModeNeeds({})", mode.name),
+        Rule::ModeChief(mode) => format!("ModeChief({})", mode.name),
+        other => format!("{other:?}"),
     }
 }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use mxjob_core::api::v1::{ConditionType, JobStatus, ReplicaStatus};
 use mxjob_core::job::Replica;
 use mxjob_core::model::{Cluster, Report, Work};
-use mxjob_core::plan::{Action, Event};
+use mxjob_core::plan::{Action, Event, PodView};
 use mxjob_core::role::{Crd, Env, Mode, Port, Role, Source};
 use mxjob_core::wiring::{Addresses, names};
 use mxjob_core::{MxRole, ReplicaRole, RoleTable};
@@ -175,9 +175,37 @@ impl World {
     }
 
     pub fn exit(&mut self, replica: Replica, code: i32) {
+        self.exit_unseen(replica, code);
+        self.settle();
+    }
+
+    /// A replica's pod goes without a trace.
+    pub fn vanish(&mut self, replica: Replica) {
+        self.cluster.vanish(&names::replica(self.set.table, "demo", replica));
+        if let Some(uid) = self.uids.remove(&replica) {
+            self.to_start.retain(|one| *one != uid);
+            self.to_stop.retain(|one| *one != uid);
+        }
+        self.settle();
+    }
+
+    /// Replicas whose container runs.
+    pub fn running_replicas(&self) -> Vec<Replica> {
+        let runs = |pod: &&k8s_openapi::api::core::v1::Pod| {
+            pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running")
+                && PodView::of(pod, self.set.table.container).started
+                && PodView::of(pod, self.set.table.container).waiting.is_none()
+        };
+        let replica = |pod: &k8s_openapi::api::core::v1::Pod| {
+            names::parse(self.set.table, "demo", pod.metadata.name.as_deref().unwrap()).unwrap()
+        };
+        self.cluster.pods().filter(runs).map(replica).collect()
+    }
+
+    /// A replica ends, and the planner does not look yet.
+    pub fn exit_unseen(&mut self, replica: Replica, code: i32) {
         let uid = self.uids.get(&replica).expect("the replica was started").clone();
         self.cluster.report(self.now, Report::Exited { uid, code, reason: None });
-        self.settle();
     }
 
     pub fn pass(&mut self, seconds: i64) {

@@ -30,7 +30,10 @@ impl Keys<'_> {
             Expr::Range(range) => bounds(range, self.errors)?,
             single => {
                 let count = bound(single, self.errors)?;
-                Replicas { min: count, max: Some(count) }
+                Replicas {
+                    min: count,
+                    max: Some(count),
+                }
             }
         };
         if range.max == Some(0) {
@@ -54,9 +57,15 @@ fn bounds(range: &ExprRange, errors: &mut Errors) -> Option<Replicas> {
         RangeLimits::HalfOpen(_) => end?.checked_sub(1),
     };
     if let Some(max) = max.filter(|max| *max >= min) {
-        return Some(Replicas { min, max: Some(max) });
+        return Some(Replicas {
+            min,
+            max: Some(max),
+        });
     }
-    errors.at(range, "`replicas` is an empty range: write the smaller number first, like `2..=5`");
+    errors.at(
+        range,
+        "`replicas` is an empty range: write the smaller number first, like `2..=5`",
+    );
     None
 }
 

@@ -47,8 +47,21 @@ pub(crate) enum Switch {
 }
 
 const KNOWN: &[&str] = &[
-    "mode", "replicas", "default", "optional", "requires", "restart", "gpu", "label", "env", "mode_env", "services",
-    "container", "port", "rename", "extend",
+    "mode",
+    "replicas",
+    "default",
+    "optional",
+    "requires",
+    "restart",
+    "gpu",
+    "label",
+    "env",
+    "mode_env",
+    "services",
+    "container",
+    "port",
+    "rename",
+    "extend",
 ];
 
 /// The restart policies, as `mxjob_core::role::RestartPolicy` spells them.
@@ -57,15 +70,17 @@ const POLICIES: &[&str] = &["Never", "OnFailure", "Always", "ExitCode"];
 impl RoleKeys {
     /// Reads the attributes of a variant.
     pub(crate) fn read(attributes: &[Attribute], errors: &mut Errors) -> Self {
-        let present = attributes.iter().any(|attribute| attribute.path().is_ident("role"));
+        let present = attributes
+            .iter()
+            .any(|attribute| attribute.path().is_ident("role"));
         misplaced(attributes, errors);
         let mut keys = Keys::of_attributes(attributes, "role", KNOWN, errors);
         let extend = keys.path("extend");
-        if extend.is_some()
-            && let Some(other) = keys.other_than("extend").cloned()
-        {
-            let message = "`extend` stands alone, the base set brings all keys of its roles: remove this key";
-            keys.errors.at(other, message);
+        if extend.is_some() {
+            keys.only(
+                "extend",
+                "`extend` stands alone, the base set brings the keys of its roles: remove this one",
+            );
         }
         keys.flag("extend");
         Self {
@@ -73,7 +88,10 @@ impl RoleKeys {
             mode: keys.ident("mode", "mode = Train"),
             replicas: keys.replicas(),
             default: keys.count("default"),
-            requires: keys.roles("requires").map(|roles| roles.value).unwrap_or_default(),
+            requires: keys
+                .roles("requires")
+                .map(|roles| roles.value)
+                .unwrap_or_default(),
             restart: policies(&mut keys),
             switches: switches(&mut keys),
             env: keys.env(),
@@ -87,17 +105,34 @@ impl RoleKeys {
 }
 
 fn misplaced(attributes: &[Attribute], errors: &mut Errors) {
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("roles")) {
-        errors.at(attribute, "`roles` is for the enum: write `#[role(..)]` on a variant");
+    for attribute in attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("roles"))
+    {
+        errors.at(
+            attribute,
+            "`roles` is for the enum: write `#[role(..)]` on a variant",
+        );
     }
 }
 
 fn switches(keys: &mut Keys<'_>) -> Vec<Switch> {
-    let flags = [("optional", Switch::Optional), ("gpu", Switch::Gpu), ("label", Switch::Label)];
-    let blocks = [("mode_env", Switch::WithoutModeEnv), ("services", Switch::WithoutServices)];
+    let flags = [
+        ("optional", Switch::Optional),
+        ("gpu", Switch::Gpu),
+        ("label", Switch::Label),
+    ];
+    let blocks = [
+        ("mode_env", Switch::WithoutModeEnv),
+        ("services", Switch::WithoutServices),
+    ];
     let mut switches = Vec::new();
     switches.extend(flags.into_iter().filter(|(key, _)| keys.flag(key)));
-    switches.extend(blocks.into_iter().filter(|(key, _)| keys.boolean(key) == Some(false)));
+    switches.extend(
+        blocks
+            .into_iter()
+            .filter(|(key, _)| keys.boolean(key) == Some(false)),
+    );
     switches.into_iter().map(|(_, switch)| switch).collect()
 }
 
@@ -106,7 +141,10 @@ fn policies(keys: &mut Keys<'_>) -> Vec<&'static str> {
         return Vec::new();
     };
     if list.value.is_empty() {
-        keys.errors.at(list.tokens, "`restart` allows no policy: name at least one, the default first");
+        keys.errors.at(
+            list.tokens,
+            "`restart` allows no policy: name at least one, the default first",
+        );
     }
     let mut policies = Vec::new();
     for value in list.value {
@@ -114,14 +152,22 @@ fn policies(keys: &mut Keys<'_>) -> Vec<&'static str> {
             Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
             _ => None,
         };
-        let known = POLICIES.iter().find(|known| name.as_deref() == Some(**known));
+        let known = POLICIES
+            .iter()
+            .find(|known| name.as_deref() == Some(**known));
         match known {
             Some(policy) if policies.contains(policy) => {
-                keys.errors.at(value, format!("`{policy}` is in `restart` twice: remove one"));
+                keys.errors.at(
+                    value,
+                    format!("`{policy}` is in `restart` twice: remove one"),
+                );
             }
             Some(policy) => policies.push(*policy),
             None => {
-                let message = format!("unknown policy in `restart`: use one of {}", suggest::list(POLICIES));
+                let message = format!(
+                    "unknown policy in `restart`: use one of {}",
+                    suggest::list(POLICIES)
+                );
                 keys.errors.at(value, message);
             }
         }
@@ -131,13 +177,23 @@ fn policies(keys: &mut Keys<'_>) -> Vec<&'static str> {
 
 /// The lines of the doc comment as one line.
 fn doc(attributes: &[Attribute]) -> String {
-    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
-        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+    let lines = attributes
+        .iter()
+        .filter_map(|attribute| match &attribute.meta {
+            Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+                Expr::Lit(ExprLit {
+                    lit: Lit::Str(text),
+                    ..
+                }) => Some(text.value()),
+                _ => None,
+            },
             _ => None,
-        },
-        _ => None,
-    });
+        });
     let words = lines.collect::<Vec<_>>().join("\n");
-    words.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+    words
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

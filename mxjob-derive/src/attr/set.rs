@@ -1,6 +1,7 @@
 //! `#[roles(..)]` on the enum.
 
 use proc_macro2::TokenStream;
+use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Expr, Ident, LitStr, Meta, Path, Token};
 
@@ -48,8 +49,14 @@ const OF_CRD: &[&str] = &["group", "kind", "plural", "singular", "short_names"];
 impl SetKeys {
     /// Reads the attributes of the enum.
     pub(crate) fn read(attributes: &[Attribute], errors: &mut Errors) -> Self {
-        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("role")) {
-            errors.at(attribute, "`role` is for a variant: write `#[roles(..)]` on the enum");
+        for attribute in attributes
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("role"))
+        {
+            errors.at(
+                attribute,
+                "`role` is for a variant: write `#[roles(..)]` on the enum",
+            );
         }
         let mut keys = Keys::of_attributes(attributes, "roles", KNOWN, errors);
         Self {
@@ -71,10 +78,16 @@ fn modes(keys: &mut Keys<'_>) -> Vec<ModeKeys> {
                 let named = (|input: ParseStream<'_>| named(input)).parse2(list.tokens.clone());
                 match named {
                     Ok((name, rest)) => modes.push(mode(name, rest, keys.errors)),
-                    Err(_) => keys.errors.at(list, "`mode` starts with its name: write `mode(Train, chief = [Worker])`"),
+                    Err(_) => keys.errors.at(
+                        list,
+                        "`mode` starts with its name: write `mode(Train, chief = [Worker])`",
+                    ),
                 }
             }
-            other => keys.errors.at(other, "`mode` needs parentheses: write `mode(Train, chief = [Worker])`"),
+            other => keys.errors.at(
+                other,
+                "`mode` needs parentheses: write `mode(Train, chief = [Worker])`",
+            ),
         }
     }
     modes
@@ -82,7 +95,7 @@ fn modes(keys: &mut Keys<'_>) -> Vec<ModeKeys> {
 
 /// A mode's name and what comes after the comma.
 fn named(input: ParseStream<'_>) -> syn::Result<(Ident, TokenStream)> {
-    let name = input.parse()?;
+    let name = input.parse::<Ident>()?.unraw();
     if !input.is_empty() {
         input.parse::<Token![,]>()?;
     }
@@ -94,7 +107,10 @@ fn mode(name: Ident, tokens: TokenStream, errors: &mut Errors) -> ModeKeys {
     ModeKeys {
         name,
         chief: keys.roles("chief"),
-        workers: keys.roles("workers").map(|roles| roles.value).unwrap_or_default(),
+        workers: keys
+            .roles("workers")
+            .map(|roles| roles.value)
+            .unwrap_or_default(),
         fixed_membership: keys.flag("fixed_membership"),
         env: keys.env(),
     }
@@ -106,27 +122,46 @@ fn crd(keys: &mut Keys<'_>) -> Option<CrdKeys> {
     let tokens = keys.block("crd", EXAMPLE)?;
     let mut keys = Keys::of_block(tokens, "crd", OF_CRD, keys.errors);
     if keys.lacks("group") || keys.lacks("kind") {
-        keys.errors.at(path, format!("`crd` needs `group` and `kind`: write `{EXAMPLE}`"));
+        keys.errors.at(
+            path,
+            format!("`crd` needs `group` and `kind`: write `{EXAMPLE}`"),
+        );
     }
     let (group, kind) = (keys.string("group"), keys.string("kind"));
     let (plural, singular) = (keys.string("plural"), keys.string("singular"));
     let short_names = keys.strings("short_names").unwrap_or_default();
-    Some(CrdKeys { group: group?, kind: kind?, plural, singular, short_names })
+    Some(CrdKeys {
+        group: group?,
+        kind: kind?,
+        plural,
+        singular,
+        short_names,
+    })
 }
 
 /// Where mxjob-core is, when the key says so.
 fn core(keys: &mut Keys<'_>) -> Option<Path> {
     let value = keys.value("crate", "crate = ::mxjob_core")?;
     let Expr::Path(path) = value else {
-        keys.errors.at(value, "`crate` needs a path: write `crate = ::mxjob_core`");
+        keys.errors
+            .at(value, "`crate` needs a path: write `crate = ::mxjob_core`");
         return None;
     };
     let mut path = path.path;
-    let first = path.segments.first().map(|segment| segment.ident.to_string())?;
+    let first = path
+        .segments
+        .first()
+        .map(|segment| segment.ident.to_string())?;
     if path.leading_colon.is_some() || first == "crate" {
         return Some(path);
     }
-    keys.errors.at(&path, format!("`crate` needs an absolute path: write `crate = ::{}`", text(&path)));
+    keys.errors.at(
+        &path,
+        format!(
+            "`crate` needs an absolute path: write `crate = ::{}`",
+            text(&path)
+        ),
+    );
     if ["self", "super", "Self"].contains(&first.as_str()) {
         return None;
     }

@@ -17,7 +17,10 @@ pub(crate) struct At<T> {
 
 impl<T> At<T> {
     pub(super) fn new(value: T, tokens: impl ToTokens) -> Self {
-        Self { value, tokens: tokens.into_token_stream() }
+        Self {
+            value,
+            tokens: tokens.into_token_stream(),
+        }
     }
 }
 
@@ -39,13 +42,34 @@ impl RoleRef {
         if let Expr::Path(path) = &value
             && path.qself.is_none()
             && path.path.leading_colon.is_none()
-            && path.path.segments.iter().all(|segment| segment.arguments.is_none())
+            && path
+                .path
+                .segments
+                .iter()
+                .all(|segment| segment.arguments.is_none())
         {
-            let names: Vec<_> = path.path.segments.iter().map(|segment| segment.ident.clone()).collect();
+            let names: Vec<_> = path
+                .path
+                .segments
+                .iter()
+                .map(|segment| segment.ident.clone())
+                .collect();
             let path = path.path.clone();
             match names.as_slice() {
-                [role] => return Some(Self { base: None, role: role.clone(), path }),
-                [base, role] => return Some(Self { base: Some(base.clone()), role: role.clone(), path }),
+                [role] => {
+                    return Some(Self {
+                        base: None,
+                        role: role.clone(),
+                        path,
+                    });
+                }
+                [base, role] => {
+                    return Some(Self {
+                        base: Some(base.clone()),
+                        role: role.clone(),
+                        path,
+                    });
+                }
                 _ => {}
             }
         }
@@ -77,7 +101,10 @@ impl Keys<'_> {
         let value = self.value(key, &format!("{key} = \"..\""))?;
         let text = string(&value);
         if text.is_none() {
-            self.errors.at(value, format!("`{key}` needs text in quotes: write `{key} = \"..\"`"));
+            self.errors.at(
+                value,
+                format!("`{key}` needs text in quotes: write `{key} = \"..\"`"),
+            );
         }
         text
     }
@@ -85,9 +112,15 @@ impl Keys<'_> {
     /// `true` or `false` after `key =`.
     pub(super) fn boolean(&mut self, key: &str) -> Option<bool> {
         match self.value(key, &format!("{key} = false"))? {
-            Expr::Lit(ExprLit { lit: Lit::Bool(value), .. }) => Some(value.value),
+            Expr::Lit(ExprLit {
+                lit: Lit::Bool(value),
+                ..
+            }) => Some(value.value),
             other => {
-                self.errors.at(other, format!("`{key}` needs `true` or `false`: write `{key} = false`"));
+                self.errors.at(
+                    other,
+                    format!("`{key}` needs `true` or `false`: write `{key} = false`"),
+                );
                 None
             }
         }
@@ -99,9 +132,10 @@ impl Keys<'_> {
         if let Expr::Path(path) = &value
             && let Some(name) = path.path.get_ident()
         {
-            return Some(name.clone());
+            return Some(name.unraw());
         }
-        self.errors.at(value, format!("`{key}` needs a name: write `{example}`"));
+        self.errors
+            .at(value, format!("`{key}` needs a name: write `{example}`"));
         None
     }
 
@@ -110,7 +144,10 @@ impl Keys<'_> {
         let value = self.value(key, &format!("{key} = 1"))?;
         let count = number(&value).and_then(|number| u32::try_from(number).ok());
         if count.is_none() {
-            self.errors.at(&value, format!("`{key}` needs a whole number, 0 or more: write `{key} = 1`"));
+            self.errors.at(
+                &value,
+                format!("`{key}` needs a whole number, 0 or more: write `{key} = 1`"),
+            );
         }
         count.map(|count| At::new(count, value))
     }
@@ -118,9 +155,13 @@ impl Keys<'_> {
     /// The list after `key =`.
     pub(super) fn list(&mut self, key: &str, example: &str) -> Option<At<Vec<Expr>>> {
         match self.value(key, example)? {
-            Expr::Array(array) => Some(At::new(array.elems.iter().cloned().map(ungroup).collect(), array)),
+            Expr::Array(array) => Some(At::new(
+                array.elems.iter().cloned().map(ungroup).collect(),
+                array,
+            )),
             other => {
-                self.errors.at(other, format!("`{key}` needs a list: write `{example}`"));
+                self.errors
+                    .at(other, format!("`{key}` needs a list: write `{example}`"));
                 None
             }
         }
@@ -129,8 +170,15 @@ impl Keys<'_> {
     /// The roles after `key =`.
     pub(super) fn roles(&mut self, key: &str) -> Option<At<Vec<RoleRef>>> {
         let list = self.list(key, &format!("{key} = [Worker]"))?;
-        let roles = list.value.into_iter().filter_map(|role| RoleRef::read(role, self.errors)).collect();
-        Some(At { value: roles, tokens: list.tokens })
+        let roles = list
+            .value
+            .into_iter()
+            .filter_map(|role| RoleRef::read(role, self.errors))
+            .collect();
+        Some(At {
+            value: roles,
+            tokens: list.tokens,
+        })
     }
 
     /// The texts after `key =`.
@@ -140,7 +188,10 @@ impl Keys<'_> {
         for value in list.value {
             match string(&value) {
                 Some(text) => texts.push(text),
-                None => self.errors.at(value, format!("`{key}` needs text in quotes: write `{key} = [\"..\"]`")),
+                None => self.errors.at(
+                    value,
+                    format!("`{key}` needs text in quotes: write `{key} = [\"..\"]`"),
+                ),
             }
         }
         Some(texts)
@@ -153,17 +204,25 @@ impl Keys<'_> {
         let tokens = self.block("port", EXAMPLE)?;
         let mut keys = Keys::of_block(tokens, "port", &["name", "number"], self.errors);
         if keys.lacks("name") || keys.lacks("number") {
-            keys.errors.at(path, format!("`port` needs `name` and `number`: write `{EXAMPLE}`"));
+            keys.errors.at(
+                path,
+                format!("`port` needs `name` and `number`: write `{EXAMPLE}`"),
+            );
         }
         let name = keys.string("name");
         let number = keys.value("number", "number = 9091");
         let number = number.and_then(|value| port_number(&value, keys.errors));
-        Some(PortKeys { name: name?, number: number? })
+        Some(PortKeys {
+            name: name?,
+            number: number?,
+        })
     }
 }
 
 fn port_number(value: &Expr, errors: &mut Errors) -> Option<u16> {
-    let port = number(value).and_then(|number| u16::try_from(number).ok()).filter(|port| *port > 0);
+    let port = number(value)
+        .and_then(|number| u16::try_from(number).ok())
+        .filter(|port| *port > 0);
     if port.is_none() {
         errors.at(value, "`number` is no port: write a number from 1 to 65535");
     }
@@ -173,7 +232,10 @@ fn port_number(value: &Expr, errors: &mut Errors) -> Option<u16> {
 /// A string literal's.
 pub(super) fn string(value: &Expr) -> Option<LitStr> {
     match value {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.clone()),
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => Some(text.clone()),
         _ => None,
     }
 }
@@ -181,7 +243,10 @@ pub(super) fn string(value: &Expr) -> Option<LitStr> {
 /// An integer literal's, when it is not negative and not beyond counting.
 pub(super) fn number(value: &Expr) -> Option<u64> {
     match value {
-        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        }) => number.base10_parse().ok(),
         _ => None,
     }
 }

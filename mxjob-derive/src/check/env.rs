@@ -14,7 +14,9 @@ pub(super) fn addresses(set: &RoleSet, errors: &mut Errors) {
         }
     }
     for role in &set.roles {
-        let Some(mode) = set.mode_of(role) else { continue };
+        let Some(mode) = set.mode_of(role) else {
+            continue;
+        };
         for env in &role.keys.env {
             address(set, mode, env, errors);
         }
@@ -28,7 +30,9 @@ fn address(set: &RoleSet, mode: &ModeKeys, env: &Env, errors: &mut Errors) {
         Source::Hosts(role) => ("hosts", role, false),
         _ => return,
     };
-    let Some(role) = set.find(reference) else { return };
+    let Some(role) = set.find(reference) else {
+        return;
+    };
     let (name, text) = (&mode.name, reference.text());
     if let Some(other) = set.mode_of(role).filter(|other| other.name != *name) {
         let message = format!(
@@ -51,14 +55,31 @@ pub(super) fn set_once(set: &RoleSet, errors: &mut Errors) {
     let of_modes = set.keys.modes.iter().flat_map(|mode| &mode.env);
     let of_roles = set.roles.iter().flat_map(|role| &role.keys.env);
     let layout = set.keys.config_env.as_ref().map(syn::LitStr::value);
-    for name in of_modes.chain(of_roles).map(|env| &env.name).filter(|name| layout.as_deref() == Some(name.to_string().as_str())) {
-        let message = format!("`{name}` is the `config_env`, whose value comes from the job: remove it here");
+    for name in of_modes
+        .chain(of_roles)
+        .map(|env| &env.name)
+        .filter(|name| layout.as_deref() == Some(name.to_string().as_str()))
+    {
+        let message =
+            format!("`{name}` is the `config_env`, whose value comes from the job: remove it here");
         errors.at(name, message);
     }
-    for role in set.roles.iter().filter(|role| !role.keys.switches.contains(&Switch::WithoutModeEnv)) {
-        let Some(mode) = set.mode_of(role) else { continue };
+    for role in set
+        .roles
+        .iter()
+        .filter(|role| !role.keys.switches.contains(&Switch::WithoutModeEnv))
+    {
+        let Some(mode) = set.mode_of(role) else {
+            continue;
+        };
         let of_mode = |name: &Ident| mode.env.iter().any(|env| env.name == *name);
-        for name in role.keys.env.iter().map(|env| &env.name).filter(|name| of_mode(name)) {
+        for name in role
+            .keys
+            .env
+            .iter()
+            .map(|env| &env.name)
+            .filter(|name| of_mode(name))
+        {
             let message = format!(
                 "`{name}` is set by the `env` of mode `{}` too: remove one, or add `mode_env = false` here",
                 mode.name
@@ -67,4 +88,3 @@ pub(super) fn set_once(set: &RoleSet, errors: &mut Errors) {
         }
     }
 }
-

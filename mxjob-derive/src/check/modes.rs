@@ -9,16 +9,32 @@ use crate::suggest;
 
 /// Every role belongs to a declared mode.
 pub(super) fn of_roles(set: &RoleSet, errors: &mut Errors) {
-    let declared: Vec<_> = set.keys.modes.iter().map(|mode| mode.name.to_string()).collect();
+    let declared: Vec<_> = set
+        .keys
+        .modes
+        .iter()
+        .map(|mode| mode.name.to_string())
+        .collect();
     for role in set.roles.iter().filter(|role| role.keys.present) {
         let ident = &role.ident;
         match &role.keys.mode {
-            None => errors.at(ident, format!("role `{ident}` has no `mode`: add `mode = {}`", example(&declared))),
+            None => errors.at(
+                ident,
+                format!(
+                    "role `{ident}` has no `mode`: add `mode = {}`",
+                    example(&declared)
+                ),
+            ),
             Some(mode) if set.mode_of(role).is_none() => {
-                let mut message = suggest::unknown("`mode`", &mode.to_string(), &declared);
-                if declared.is_empty() {
-                    message = format!("{message}: declare `mode({mode}, chief = [{ident}])` in `#[roles(..)]`");
-                }
+                let message = suggest::unknown("`mode`", &mode.to_string(), &declared);
+                let declare =
+                    format!("declare `mode({mode}, chief = [{ident}])` in `#[roles(..)]`");
+                let joint = if declared.is_empty() { ": " } else { ", or " };
+                let message = if message.ends_with('?') {
+                    message
+                } else {
+                    format!("{message}{joint}{declare}")
+                };
                 errors.at(mode, message);
             }
             Some(_) => {}
@@ -34,14 +50,24 @@ fn example(declared: &[String]) -> &str {
 pub(super) fn of_set(set: &RoleSet, errors: &mut Errors) {
     for (position, mode) in set.keys.modes.iter().enumerate() {
         let name = &mode.name;
-        if set.keys.modes.iter().take(position).any(|other| other.name == *name) {
-            errors.at(name, format!("mode `{name}` is declared twice: remove one `mode({name}, ..)`"));
+        if set
+            .keys
+            .modes
+            .iter()
+            .take(position)
+            .any(|other| other.name == *name)
+        {
+            errors.at(
+                name,
+                format!("mode `{name}` is declared twice: remove one `mode({name}, ..)`"),
+            );
             continue;
         }
         if set.roles_of(mode).next().is_some() {
             of_mode(set, mode, errors);
         } else if set.roles.iter().all(|role| set.mode_of(role).is_some()) {
-            let message = format!("mode `{name}` has no role: remove it, or write `mode = {name}` on a role");
+            let message =
+                format!("mode `{name}` has no role: remove it, or write `mode = {name}` on a role");
             errors.at(name, message);
         }
     }
@@ -51,11 +77,20 @@ fn of_mode(set: &RoleSet, mode: &ModeKeys, errors: &mut Errors) {
     let name = &mode.name;
     match &mode.chief {
         None => {
-            let role = set.roles_of(mode).next().map_or_else(|| name.unraw(), |role| role.ident.clone());
-            errors.at(name, format!("mode `{name}` has no `chief`: add `chief = [{role}]`"));
+            let role = set
+                .roles_of(mode)
+                .next()
+                .map_or_else(|| name.unraw(), |role| role.ident.clone());
+            errors.at(
+                name,
+                format!("mode `{name}` has no `chief`: add `chief = [{role}]`"),
+            );
         }
         Some(chief) if chief.value.is_empty() => {
-            errors.at(&chief.tokens, "`chief` is empty: name the role that decides whether the job succeeded");
+            errors.at(
+                &chief.tokens,
+                "`chief` is empty: name the role that decides whether the job succeeded",
+            );
         }
         Some(chief) => members(set, mode, "chief", &chief.value, errors),
     }
@@ -66,10 +101,19 @@ fn of_mode(set: &RoleSet, mode: &ModeKeys, errors: &mut Errors) {
 fn members(set: &RoleSet, mode: &ModeKeys, key: &str, roles: &[RoleRef], errors: &mut Errors) {
     let name = &mode.name;
     for (position, reference) in roles.iter().enumerate() {
-        let Some(role) = set.find(reference) else { continue };
+        let Some(role) = set.find(reference) else {
+            continue;
+        };
         let text = reference.text();
-        if roles.iter().take(position).any(|other| other.names(&role.ident)) {
-            errors.at(&reference.path, format!("`{text}` is in `{key}` twice: remove one"));
+        if roles
+            .iter()
+            .take(position)
+            .any(|other| other.names(&role.ident))
+        {
+            errors.at(
+                &reference.path,
+                format!("`{text}` is in `{key}` twice: remove one"),
+            );
         }
         if let Some(other) = set.mode_of(role).filter(|other| other.name != *name) {
             let message = format!(

@@ -23,13 +23,23 @@ pub(super) fn of_roles(set: &RoleSet, errors: &mut Errors) {
         let mut before = set.roles.iter().take(position);
         if let Some(other) = before.find(|other| other.name.eq_ignore_ascii_case(&role.name)) {
             let (name, other) = (&role.name, &other.name);
-            let but = if name == other { "" } else { " but for letter case" };
-            errors.at(role.named_by(), format!("roles `{other}` and `{name}` are the same{but}: `rename` one"));
+            let but = if name == other {
+                ""
+            } else {
+                " but for letter case"
+            };
+            errors.at(
+                role.named_by(),
+                format!("roles `{other}` and `{name}` are the same{but}: `rename` one"),
+            );
         }
     }
     if let Some(role) = set.roles.get(MOST_ROLES) {
         let count = set.roles.len();
-        errors.at(&role.ident, format!("a set has at most {MOST_ROLES} roles, this one has {count}: remove some"));
+        errors.at(
+            &role.ident,
+            format!("a set has at most {MOST_ROLES} roles, this one has {count}: remove some"),
+        );
     }
 }
 
@@ -45,7 +55,8 @@ fn of_role(role: &Role, errors: &mut Errors) {
         );
         errors.at(role.named_by(), message);
     } else if !plain && role.keys.rename.is_some() {
-        let message = format!("`rename` to `{name}` is no role name: use letters and digits, a letter first");
+        let message =
+            format!("`rename` to `{name}` is no role name: use letters and digits, a letter first");
         errors.at(role.named_by(), message);
     } else if !plain {
         let message = format!(
@@ -58,13 +69,28 @@ fn of_role(role: &Role, errors: &mut Errors) {
 /// Names of containers, ports, the layout variable and the custom resource.
 pub(super) fn of_set(set: &RoleSet, errors: &mut Errors) {
     let roles = || set.roles.iter().map(|role| &role.keys);
-    for container in set.keys.container.iter().chain(roles().filter_map(|keys| keys.container.as_ref())) {
+    for container in set
+        .keys
+        .container
+        .iter()
+        .chain(roles().filter_map(|keys| keys.container.as_ref()))
+    {
         label("container", container, DNS_LABEL, errors);
     }
-    for port in set.keys.port.iter().chain(roles().filter_map(|keys| keys.port.as_ref())) {
+    for port in set
+        .keys
+        .port
+        .iter()
+        .chain(roles().filter_map(|keys| keys.port.as_ref()))
+    {
         of_port(port, errors);
     }
-    if let Some(name) = set.keys.config_env.as_ref().filter(|name| !is_env_name(&name.value())) {
+    if let Some(name) = set
+        .keys
+        .config_env
+        .as_ref()
+        .filter(|name| !is_env_name(&name.value()))
+    {
         let message = format!(
             "`config_env` is no name for an environment variable, `{}`: use capital letters, digits and `_`",
             name.value()
@@ -79,7 +105,10 @@ pub(super) fn of_set(set: &RoleSet, errors: &mut Errors) {
 /// Port names are IANA service names: RFC 6335, section 5.1.
 fn of_port(port: &PortKeys, errors: &mut Errors) {
     let name = port.name.value();
-    if !is_label(&name, 15) || name.contains("--") || !name.bytes().any(|byte| byte.is_ascii_lowercase()) {
+    if !is_label(&name, 15)
+        || name.contains("--")
+        || !name.bytes().any(|byte| byte.is_ascii_lowercase())
+    {
         let message = format!(
             "`{name}` is no `name` of a port: use at most 15 lower-case letters, digits and single inner `-`"
         );
@@ -90,15 +119,30 @@ fn of_port(port: &PortKeys, errors: &mut Errors) {
 fn of_crd(crd: &CrdKeys, errors: &mut Errors) {
     let group = crd.group.value();
     if !group.contains('.') || !group.split('.').all(|part| is_label(part, DNS_LABEL)) {
-        errors.at(&crd.group, format!("`group` is no domain, `{group}`: write one like `example.org`"));
+        errors.at(
+            &crd.group,
+            format!("`group` is no domain, `{group}`: write one like `example.org`"),
+        );
     }
     let kind = crd.kind.value();
-    if !is_label(&kind.to_ascii_lowercase(), DNS_LABEL) || !kind.starts_with(|first: char| first.is_ascii_uppercase()) {
-        errors.at(&crd.kind, format!("`kind` is no name of a resource, `{kind}`: write one like `TrainJob`"));
+    if !is_label(&kind.to_ascii_lowercase(), DNS_LABEL)
+        || !kind.starts_with(|first: char| first.is_ascii_uppercase())
+    {
+        errors.at(
+            &crd.kind,
+            format!("`kind` is no name of a resource, `{kind}`: write one like `TrainJob`"),
+        );
     }
-    let named = [("plural", crd.plural.as_ref()), ("singular", crd.singular.as_ref())];
+    let named = [
+        ("plural", crd.plural.as_ref()),
+        ("singular", crd.singular.as_ref()),
+    ];
     let short = crd.short_names.iter().map(|name| ("short_names", name));
-    for (key, name) in named.into_iter().filter_map(|(key, name)| Some((key, name?))).chain(short) {
+    for (key, name) in named
+        .into_iter()
+        .filter_map(|(key, name)| Some((key, name?)))
+        .chain(short)
+    {
         label(key, name, DNS_LABEL, errors);
     }
 }
@@ -116,5 +160,8 @@ fn label(key: &str, name: &LitStr, most: usize, errors: &mut Errors) {
 /// True for a DNS label: RFC 1123, section 2.1, in lower case.
 fn is_label(name: &str, most: usize) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=most).contains(&name.len()) && name.bytes().all(plain) && !name.starts_with('-') && !name.ends_with('-')
+    (1..=most).contains(&name.len())
+        && name.bytes().all(plain)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
 }

@@ -7,7 +7,11 @@ use crate::suggest;
 
 /// Every role that is named somewhere is one of the set.
 pub(super) fn known(set: &RoleSet, errors: &mut Errors) {
-    let variants: Vec<_> = set.roles.iter().map(|role| role.ident.to_string()).collect();
+    let variants: Vec<_> = set
+        .roles
+        .iter()
+        .map(|role| role.ident.to_string())
+        .collect();
     for reference in all(set).filter(|reference| set.find(reference).is_none()) {
         let message = match &reference.base {
             Some(base) => format!(
@@ -23,10 +27,15 @@ pub(super) fn known(set: &RoleSet, errors: &mut Errors) {
 fn all(set: &RoleSet) -> impl Iterator<Item = &RoleRef> {
     let of_modes = set.keys.modes.iter().flat_map(|mode| {
         let chief = mode.chief.iter().flat_map(|chief| &chief.value);
-        chief.chain(&mode.workers).chain(mode.env.iter().filter_map(|env| env.source.role()))
+        chief
+            .chain(&mode.workers)
+            .chain(mode.env.iter().filter_map(|env| env.source.role()))
     });
     let of_roles = set.roles.iter().flat_map(|role| {
-        role.keys.requires.iter().chain(role.keys.env.iter().filter_map(|env| env.source.role()))
+        role.keys
+            .requires
+            .iter()
+            .chain(role.keys.env.iter().filter_map(|env| env.source.role()))
     });
     of_modes.chain(of_roles)
 }

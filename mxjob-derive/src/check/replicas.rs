@@ -16,16 +16,25 @@ fn of_role(role: &Role, errors: &mut Errors) {
         let message = if keys.present {
             format!("role `{ident}` has no `replicas`: add `replicas = 1`, or a range like `1..`")
         } else {
-            format!("role `{ident}` has no `replicas` and no `mode`: write `#[role(mode = .., replicas = 1)]`")
+            format!(
+                "role `{ident}` has no `replicas` and no `mode`: write `#[role(mode = .., replicas = 1)]`"
+            )
         };
         errors.at(ident, message);
         return;
     };
-    let Some(default) = keys.default.as_ref().filter(|default| !replicas.value.contains(default.value)) else {
+    let Some(default) = keys
+        .default
+        .as_ref()
+        .filter(|default| !replicas.value.contains(default.value))
+    else {
         return;
     };
     let allowed = &replicas.tokens;
-    let message = format!("`default` is outside `replicas = {}`: write a number of the range", compact(allowed));
+    let message = format!(
+        "`default` is outside `replicas = {}`: write a number of the range",
+        compact(allowed)
+    );
     errors.at(&default.tokens, message);
 }
 

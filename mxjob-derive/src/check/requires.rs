@@ -16,14 +16,28 @@ fn of_role(set: &RoleSet, role: &Role, errors: &mut Errors) {
     for (position, reference) in requires.iter().enumerate() {
         let text = reference.text();
         if reference.names(&role.ident) {
-            errors.at(&reference.path, format!("`requires` of `{text}` names itself: remove it"));
+            errors.at(
+                &reference.path,
+                format!("`requires` of `{text}` names itself: remove it"),
+            );
             continue;
         }
-        let Some(target) = set.find(reference) else { continue };
-        if requires.iter().take(position).any(|other| other.names(&target.ident)) {
-            errors.at(&reference.path, format!("`{text}` is in `requires` twice: remove one"));
+        let Some(target) = set.find(reference) else {
+            continue;
+        };
+        if requires
+            .iter()
+            .take(position)
+            .any(|other| other.names(&target.ident))
+        {
+            errors.at(
+                &reference.path,
+                format!("`{text}` is in `requires` twice: remove one"),
+            );
         }
-        let Some((own, other)) = set.mode_of(role).zip(set.mode_of(target)) else { continue };
+        let Some((own, other)) = set.mode_of(role).zip(set.mode_of(target)) else {
+            continue;
+        };
         if own.name != other.name {
             let message = format!(
                 "`requires` names `{text}` of mode `{}`, which a job of mode `{}` never has: remove it",
@@ -36,22 +50,37 @@ fn of_role(set: &RoleSet, role: &Role, errors: &mut Errors) {
 
 /// Reports the first circle through the role at `start` and later ones, so that each is found once.
 fn circle(set: &RoleSet, start: usize, errors: &mut Errors) {
-    let Some(first) = set.roles.get(start) else { return };
+    let Some(first) = set.roles.get(start) else {
+        return;
+    };
     let later = set.roles.get(start..).unwrap_or_default();
     let mut seen: Vec<&Role> = vec![first];
     let mut paths: Vec<Vec<&Role>> = vec![vec![first]];
     while let Some(path) = paths.pop() {
         let Some(last) = path.last() else { continue };
-        for reference in last.keys.requires.iter().rev().filter(|reference| !reference.names(&last.ident)) {
+        for reference in last
+            .keys
+            .requires
+            .iter()
+            .rev()
+            .filter(|reference| !reference.names(&last.ident))
+        {
             if reference.names(&first.ident) {
-                let names: Vec<_> = path.iter().chain([&first]).map(|role| role.ident.to_string()).collect();
-                let message =
-                    format!("`requires` goes in a circle, {}: remove one of them", names.join(" -> "));
+                let names: Vec<_> = path
+                    .iter()
+                    .chain([&first])
+                    .map(|role| role.ident.to_string())
+                    .collect();
+                let message = format!(
+                    "`requires` goes in a circle, {}: remove one of them",
+                    names.join(" -> ")
+                );
                 errors.at(&reference.path, message);
                 return;
             }
             let next = later.iter().find(|role| reference.names(&role.ident));
-            if let Some(next) = next.filter(|next| seen.iter().all(|role| role.ident != next.ident)) {
+            if let Some(next) = next.filter(|next| seen.iter().all(|role| role.ident != next.ident))
+            {
                 seen.push(next);
                 paths.push(path.iter().copied().chain([next]).collect());
             }

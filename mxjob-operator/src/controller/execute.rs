@@ -53,6 +53,10 @@ pub(super) async fn execute(operator: &Operator, key: &JobKey, job: &Job, action
     } else {
         worker.run(others.iter().take(SLICE - services.len()), &mut tally).await;
     }
+    if tally.done > 0 {
+        let (done, left) = (tally.done, tally.left);
+        tracing::info!(namespace = %key.namespace, job = %key.name, done, left, "plan carried out");
+    }
     tally
 }
 

@@ -49,6 +49,11 @@ impl Guard {
         self.run.start(self.starts.get())
     }
 
+    /// The guard's process; `None`: a number that is no process.
+    pub(super) fn id(&self) -> Option<Pid> {
+        i32::try_from(self.process.id()).ok().and_then(Pid::from_raw)
+    }
+
     /// From now on `group` ends with this process.
     pub(super) fn add(&self, group: Pid) {
         self.tell('+', group);

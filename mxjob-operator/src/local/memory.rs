@@ -27,8 +27,8 @@ fn high_water_mark(status: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Each thread has its own list.
-fn children(process: &Path) -> Vec<i32> {
+/// The children of a process. Each thread has its own list.
+pub(super) fn children(process: &Path) -> Vec<i32> {
     let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()).collect()

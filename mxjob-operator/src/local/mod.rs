@@ -26,6 +26,7 @@ mod hidden;
 mod interrupt;
 mod lines;
 mod memory;
+mod orphans;
 mod ports;
 mod process;
 mod program;
@@ -94,6 +95,7 @@ pub(crate) fn run<R: ReplicaRole>(args: RunArgs) -> ExitCode {
 
 async fn run_here(mut setup: Setup, began: Instant) -> Result<u8, RunError> {
     let mut interrupts = Interrupts::listen().map_err(RunError::system("listen for signals"))?;
+    orphans::adopt();
     let guard = Guard::start(Mark::of_this_run()).map_err(RunError::system("start its guard"))?;
     let mut screen = Screen::open();
     for remark in &setup.remarks {

@@ -14,6 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::exec;
 use super::guard::Guard;
+use super::orphans;
 use super::strays::{self, Mark};
 
 /// What to start. The program is a path: nobody looks it up again.
@@ -82,7 +83,7 @@ impl Process {
         }
     }
 
-    /// Ends the rest of the group, as a container ends with its first process, then reaps the child.
+    /// Ends the rest of the group, as a container ends with its first process, then reaps it all.
     /// To be called when [`ended`] says so; it blocks otherwise.
     ///
     /// The order matters: until the child is reaped its number cannot be another group's.
@@ -91,6 +92,7 @@ impl Process {
         strays::kill(&self.mark);
         let status = self.child.wait();
         self.reaped = true;
+        orphans::reap_group(self.group);
         guard.remove(self.group);
         status
     }

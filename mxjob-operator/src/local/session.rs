@@ -17,7 +17,7 @@ use super::guard::Guard;
 use super::interrupt::Interrupts;
 use super::screen::{Screen, Tone};
 use super::setup::Setup;
-use super::{amounts, memory, ports, status};
+use super::{amounts, memory, orphans, ports, status};
 
 /// Time between SIGTERM and SIGKILL for pods that do not say. A cluster's 30 s are long to look at.
 const GRACE: Duration = Duration::from_secs(5);
@@ -311,6 +311,7 @@ impl<'a> Session<'a> {
                 row.peak = row.peak.max(Some(bytes));
             }
         }
+        orphans::reap_all(self.crew.ids().chain(self.guard.id()));
         self.sample_after = (self.sample_after * 2).min(SAMPLE);
         self.sample_at = now + self.sample_after;
     }

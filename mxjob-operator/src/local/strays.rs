@@ -82,7 +82,11 @@ fn kill_marked(mark: &Mark, id: rustix::process::Pid) -> bool {
         return false;
     }
     let Ok(handle) = pidfd_open(id, PidfdFlags::empty()) else { return false };
-    mark.is_on(&environment()) && pidfd_send_signal(handle, Signal::KILL).is_ok()
+    let killed = mark.is_on(&environment()) && pidfd_send_signal(handle, Signal::KILL).is_ok();
+    if killed {
+        super::orphans::reap(id);
+    }
+    killed
 }
 
 #[cfg(test)]

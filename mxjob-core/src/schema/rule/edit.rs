@@ -1,6 +1,7 @@
 //! Rules about edits of a job.
 
 use super::mode::{effective, effective_cel};
+use super::roles::path;
 use super::{Subject, Validation};
 use crate::api::v1::{JobSpec, ReplicaSpec};
 use crate::job::Problem;
@@ -54,9 +55,10 @@ pub(super) fn templates_cel() -> Validation {
     let same = format!("(has({one}) && has({other}) ? {one} == {other} : has({one}) == has({other}))");
     let twin = "n.lowerAscii() == k.lowerAscii()";
     let changed = format!("{new}.exists(n, {twin} && !{same})");
+    let kept = format!("{new}.all(n, n.lowerAscii() != k.lowerAscii() || {same})");
     Validation::new(
         Place::Object,
-        format!("!{there} || {suspended} || {finished} || !{old}.exists(k, {changed})"),
+        format!("!{there} || {suspended} || {finished} || {old}.all(k, {kept})"),
         format!("the template of a role {TEMPLATE}"),
     )
     .saying(format!("{old}.filter(k, {changed})[0] + '.template {TEMPLATE}'"))
@@ -74,5 +76,5 @@ pub(super) fn templates(job: &Subject<'_>) -> Vec<Problem> {
         twins.into_iter().any(|(_, before)| before.template != entry.template)
     };
     let edited = job.spec.mx_replica_specs.iter().filter(|(key, entry)| changed(key, entry));
-    edited.map(|(key, _)| Problem::error(format!("spec.mxReplicaSpecs.{key}.template"), TEMPLATE)).collect()
+    edited.map(|(key, _)| Problem::error(format!("{}.template", path(key)), TEMPLATE)).collect()
 }

@@ -18,9 +18,9 @@ use crate::schema::Place;
 pub use mode::effective as effective_mode;
 pub use policy::Flat;
 
-pub(crate) use pod::{containers, is_same as same_port, number as port_number, pods};
+pub(crate) use pod::{containers, is_same as same_port, number as port_number};
 pub(crate) use policy::failure_rules;
-pub(crate) use roles::has_replica;
+pub(crate) use roles::{has_replica, path as role_path};
 
 /// A rule of a role set.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Rules about the mode of a job and the roles that it needs.
 
-use super::roles::has_replica;
+use super::roles::{has_replica, path};
 use super::{Rule, Validation, cel};
 use crate::api::v1::{JobSpec, SuccessPolicy};
 use crate::job::Problem;
@@ -103,7 +103,7 @@ pub(super) fn roles(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> Vec<Probl
     let named = spec.job_mode.as_deref() == Some(mode.name);
     let foreign = |key: &&String| foreign(table, mode).any(|role| key.eq_ignore_ascii_case(role));
     let keys = spec.mx_replica_specs.keys().filter(|key| named && foreign(key));
-    keys.map(|key| Problem::error(format!("{ROLES}.{key}"), format!("{key} {}", allowed(table, mode)))).collect()
+    keys.map(|key| Problem::error(path(key), format!("{key} {}", allowed(table, mode)))).collect()
 }
 
 fn allowed(table: &RoleTable, mode: &Mode) -> String {

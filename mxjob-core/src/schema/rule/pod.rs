@@ -62,7 +62,7 @@ fn work_message(name: &str) -> String {
 }
 
 /// The pod specs, by the key of their role.
-pub(crate) fn pods(spec: &JobSpec) -> impl Iterator<Item = (&String, &PodSpec)> {
+fn pods(spec: &JobSpec) -> impl Iterator<Item = (&String, &PodSpec)> {
     spec.mx_replica_specs.iter().filter_map(|(key, entry)| Some((key, entry.template.spec.as_ref()?)))
 }
 

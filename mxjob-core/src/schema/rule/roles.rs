@@ -4,7 +4,7 @@ use super::{Rule, Validation, cel};
 use crate::api::v1::{JobSpec, ReplicaSpec};
 use crate::job::Problem;
 use crate::role::{Role, RestartPolicy, RoleTable};
-use crate::schema::Place;
+use crate::schema::{Path, Place};
 
 /// The rules about roles that this set can break.
 pub(super) fn rules(table: &'static RoleTable) -> impl Iterator<Item = Rule> {
@@ -32,8 +32,8 @@ fn names(table: &RoleTable) -> impl Iterator<Item = &'static str> {
 }
 
 /// The path of a role's entry.
-pub(super) fn path(key: &str) -> String {
-    format!("spec.mxReplicaSpecs.{key}")
+pub(crate) fn path(key: &str) -> String {
+    Path::ROOT.key("spec").key("mxReplicaSpecs").key(key).to_string()
 }
 
 pub(super) fn known_cel(table: &RoleTable) -> Validation {

@@ -1,0 +1,185 @@
+//! One look at pods that a model cluster does not make: disrupted, waiting, of other owners.
+
+mod support;
+
+use jiff::{SignedDuration, Timestamp};
+use mxjob_core::api::v1::ConditionType;
+use mxjob_core::plan::{Action, Attempt, Observed, Plan, PodPhase, PodView, ServiceView, plan};
+use mxjob_core::{Job, MxRole, ReplicaRole};
+use serde_json::{Value, json};
+use support::{MX, World, set};
+
+/// A running job's objects, to be changed by hand.
+struct Look {
+    job: Job,
+    pods: Vec<PodView>,
+    services: Vec<ServiceView>,
+    now: Timestamp,
+}
+
+impl Look {
+    fn at(manifest: Value) -> Self {
+        let world = World::running(MX, manifest);
+        Self {
+            job: world.cluster.job().unwrap().clone(),
+            pods: world.cluster.pods().map(|pod| PodView::of(pod, MxRole::TABLE.container)).collect(),
+            services: world.cluster.services().map(ServiceView::of).collect(),
+            now: world.now,
+        }
+    }
+
+    fn pod(&mut self, name: &str) -> &mut PodView {
+        self.pods.iter_mut().find(|pod| pod.name == name).unwrap()
+    }
+
+    fn plan(&self) -> Plan {
+        plan(&Observed { job: &self.job, pods: &self.pods, services: &self.services }, self.now)
+    }
+
+    fn seconds_ago(&self, seconds: i64) -> Option<Timestamp> {
+        self.now.checked_sub(SignedDuration::from_secs(seconds)).ok()
+    }
+
+    fn fail(&mut self, name: &str, code: Option<i32>) {
+        let now = Some(self.now);
+        let pod = self.pod(name);
+        (pod.phase, pod.exit_code, pod.finished_at) = (PodPhase::Failed, code, now);
+    }
+}
+
+fn retried() -> Value {
+    let mut manifest = MX.job(1, 1, 2);
+    set(&mut manifest, "spec.mxReplicaSpecs.Worker.restartPolicy", json!("ExitCode"));
+    manifest
+}
+
+fn deletes(plan: &Plan, name: &str) -> bool {
+    plan.actions.iter().any(|action| matches!(action, Action::DeletePod(target) if target.name == name))
+}
+
+#[test]
+fn a_disrupted_pod_is_replaced_without_counting() {
+    let mut look = Look::at(retried());
+    look.fail("demo-worker-0", Some(1));
+    look.pod("demo-worker-0").disrupted = true;
+    let plan = look.plan();
+    assert!(deletes(&plan, "demo-worker-0"));
+    let status = plan.status.unwrap();
+    assert_eq!(status.replica_statuses["Worker"].restarts, 0);
+    assert_eq!(status.replica_statuses["Worker"].attempts["0"], 1);
+}
+
+#[test]
+fn a_disrupted_pod_that_may_never_be_restarted_fails_the_job() {
+    let mut look = Look::at(MX.job(1, 1, 2));
+    look.fail("demo-worker-0", None);
+    look.pod("demo-worker-0").disrupted = true;
+    assert!(look.plan().status.unwrap().is(ConditionType::Failed));
+}
+
+#[test]
+fn a_pod_that_failed_without_any_exit_code_counts_as_137() {
+    let mut look = Look::at(retried());
+    look.fail("demo-worker-0", None);
+    let plan = look.plan();
+    assert!(deletes(&plan, "demo-worker-0"));
+    assert_eq!(plan.status.unwrap().replica_statuses["Worker"].restarts, 1);
+}
+
+#[test]
+fn a_replica_that_ran_ten_minutes_does_not_wait() {
+    for (ran, waits) in [(599, true), (600, false)] {
+        let mut look = Look::at(retried());
+        look.job.status.replica_statuses.get_mut("Worker").unwrap().attempts.insert("0".into(), 3);
+        look.pod("demo-worker-0").attempt = Attempt { job: 0, replica: 3 };
+        look.fail("demo-worker-0", Some(137));
+        look.pod("demo-worker-0").started_at = look.seconds_ago(ran);
+        let plan = look.plan();
+        assert_eq!(deletes(&plan, "demo-worker-0"), !waits, "ran {ran} s");
+        assert_eq!(plan.wake_at.is_some(), waits, "ran {ran} s");
+    }
+}
+
+#[test]
+fn a_pod_that_waits_for_its_image_stalls_the_job_after_thirty_seconds() {
+    let mut look = Look::at(MX.job(1, 0, 1));
+    let pod = look.pod("demo-worker-0");
+    (pod.phase, pod.started, pod.waiting) = (PodPhase::Pending, false, Some("ImagePullBackOff".into()));
+    look.pod("demo-worker-0").created_at = look.seconds_ago(29);
+    let plan = look.plan();
+    assert!(plan.wake_at.is_some() && !plan.status.is_some_and(|status| status.is(ConditionType::Stalled)));
+    look.pod("demo-worker-0").created_at = look.seconds_ago(30);
+    let status = look.plan().status.unwrap();
+    assert_eq!((status.phase.as_deref(), status.reason.as_deref()), (Some("Running"), Some("ImagePullBackOff")));
+    look.job.status = status;
+    look.pod("demo-worker-0").waiting = None;
+    assert!(look.plan().status.unwrap().condition(ConditionType::Stalled).is_none());
+}
+
+#[test]
+fn a_pod_of_somebody_else_is_neither_adopted_nor_touched() {
+    let mut look = Look::at(MX.job(1, 0, 1));
+    look.job.status.replica_statuses.clear();
+    look.pod("demo-worker-0").owner = None;
+    let plan = look.plan();
+    assert!(!deletes(&plan, "demo-worker-0"));
+    assert!(!plan.actions.iter().any(|action| matches!(action, Action::CreatePod(..))));
+    assert_eq!(plan.status.unwrap().reason.as_deref(), Some("NameTaken"));
+}
+
+#[test]
+fn a_failed_job_keeps_no_running_pod_under_any_policy() {
+    for policy in ["All", "Running", "None"] {
+        let mut manifest = MX.job(1, 1, 2);
+        set(&mut manifest, "spec.runPolicy.cleanPodPolicy", json!(policy));
+        let mut look = Look::at(manifest);
+        look.fail("demo-worker-0", Some(1));
+        let plan = look.plan();
+        let running = ["demo-scheduler-0", "demo-server-0", "demo-worker-1"];
+        assert!(running.iter().all(|name| deletes(&plan, name)), "{policy}");
+        assert_eq!(deletes(&plan, "demo-worker-0"), policy == "All");
+    }
+}
+
+#[test]
+fn restarts_in_place_alone_can_reach_the_limit() {
+    for (limit, restarts, fails) in [(0, 1, true), (2, 1, false), (2, 2, true)] {
+        let mut manifest = MX.job(1, 0, 1);
+        set(&mut manifest, "spec.mxReplicaSpecs.Worker.restartPolicy", json!("OnFailure"));
+        set(&mut manifest, "spec.runPolicy.backoffLimit", json!(limit));
+        let mut look = Look::at(manifest);
+        look.pod("demo-worker-0").container_restarts = restarts;
+        let failed = look.plan().status.is_some_and(|status| status.is(ConditionType::Failed));
+        assert_eq!(failed, fails, "limit {limit}, {restarts} restarts");
+    }
+}
+
+#[test]
+fn a_job_that_is_being_deleted_gets_nothing() {
+    let mut look = Look::at(MX.job(1, 0, 1));
+    look.job.meta.deleting = true;
+    look.pods.clear();
+    assert_eq!(look.plan(), Plan::default());
+}
+
+#[test]
+fn a_suspended_job_loses_its_pods_and_starts_anew_on_resume() {
+    let mut manifest = MX.job(1, 0, 1);
+    set(&mut manifest, "spec.runPolicy.cleanPodPolicy", json!("None"));
+    let mut look = Look::at(manifest);
+    look.job.spec.as_mut().unwrap().suspend = true;
+    let plan = look.plan();
+    assert!(deletes(&plan, "demo-scheduler-0") && deletes(&plan, "demo-worker-0"));
+    look.job.status = plan.status.unwrap();
+    assert_eq!(look.job.status.phase.as_deref(), Some("Suspended"));
+    look.job.spec.as_mut().unwrap().suspend = false;
+    look.pod("demo-scheduler-0").deleting = true;
+    assert!(!look.plan().actions.iter().any(|action| matches!(action, Action::CreatePod(..))), "old pods go first");
+    (look.pods, look.services) = (Vec::new(), Vec::new());
+    look.now = look.now.checked_add(SignedDuration::from_secs(100)).unwrap();
+    let plan = look.plan();
+    let status = plan.status.unwrap();
+    assert_eq!(status.start_time.map(|time| time.0), Some(look.now));
+    assert_eq!(plan.actions.len(), 4);
+    assert_eq!(plan.events[0].reason, "MXJobResumed");
+}

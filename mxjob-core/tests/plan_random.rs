@@ -1,0 +1,133 @@
+//! Random lives of a job: whatever happens, the planner comes to rest, counters never fall, and a
+//! final condition never changes. `MXJOB_RANDOM_LIVES` sets how many are tried.
+
+mod support;
+
+use mxjob_core::api::v1::JobStatus;
+use mxjob_core::job::Replica;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use support::{SETS, Set, World, set};
+
+#[derive(Clone, Debug)]
+enum Happening {
+    StartAll,
+    Exit(usize, i32),
+    Vanish(usize),
+    Pass(i64),
+    Obey(bool),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        4 => Just(Happening::StartAll),
+        6 => (any::<usize>(), prop_oneof![3 => Just(0), 1 => Just(1), 2 => Just(137)])
+            .prop_map(|(which, code)| Happening::Exit(which, code)),
+        1 => any::<usize>().prop_map(Happening::Vanish),
+        3 => (1_i64..700).prop_map(Happening::Pass),
+        1 => any::<bool>().prop_map(Happening::Obey),
+    ]
+}
+
+fn policies() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
+    let restart = prop_oneof![Just("Never"), Just("OnFailure"), Just("Always"), Just("ExitCode")];
+    let failure = prop_oneof![
+        3 => Just(None),
+        1 => Just(Some(json!({"maxRestarts": 2}))),
+        1 => Just(Some(json!({"rules": [{"action": "RestartReplica", "exitCodes": ["137"]}]}))),
+    ];
+    let clean = prop_oneof![Just("All"), Just("Running"), Just("None")];
+    (restart, failure, clean, proptest::option::of(0..4)).prop_map(|(restart, failure, clean, limit)| {
+        let mut all = vec![("restartPolicy", json!(restart)), ("spec.runPolicy.cleanPodPolicy", json!(clean))];
+        all.extend(failure.map(|policy| ("spec.failurePolicy", policy)));
+        all.extend(limit.map(|limit| ("spec.runPolicy.backoffLimit", json!(limit))));
+        all
+    })
+}
+
+fn manifest(roles: Set, shape: (u32, u32, u32), policies: &[(&str, Value)]) -> Value {
+    let mut manifest = roles.job(shape.0, shape.1 * shape.0, shape.2);
+    for (path, value) in policies {
+        if *path == "restartPolicy" {
+            for role in manifest["spec"]["mxReplicaSpecs"].as_object_mut().unwrap().values_mut() {
+                role["restartPolicy"] = value.clone();
+            }
+        } else {
+            set(&mut manifest, path, value.clone());
+        }
+    }
+    manifest
+}
+
+fn happen(world: &mut World, happening: &Happening) {
+    let pick = |all: Vec<Replica>, which: usize| (!all.is_empty()).then(|| all[which % all.len()]);
+    match *happening {
+        Happening::StartAll => world.start_all(),
+        Happening::Exit(which, code) => {
+            if let Some(replica) = pick(world.running_replicas(), which) {
+                world.exit(replica, code);
+            }
+        }
+        Happening::Vanish(which) => {
+            if let Some(replica) = pick(world.running_replicas(), which) {
+                world.vanish(replica);
+            }
+        }
+        Happening::Pass(seconds) => world.pass(seconds),
+        Happening::Obey(obedient) => world.obedient = obedient,
+    }
+}
+
+/// Everything that may only grow.
+fn counters(status: &JobStatus) -> Vec<i32> {
+    let roles = status.replica_statuses.values().flat_map(|role| [role.restarts, role.in_place_restarts]);
+    [status.restarts, status.counted_restarts].map(Option::unwrap_or_default).into_iter().chain(roles).collect()
+}
+
+fn live(roles: Set, manifest: Value, happenings: &[Happening]) -> Result<(), TestCaseError> {
+    let mut world = World::of(roles, manifest);
+    for happening in happenings {
+        let before = world.status();
+        happen(&mut world, happening);
+        let after = world.status();
+        prop_assert!(world.is_quiet(), "not at rest after {happening:?}: {:?}", world.cluster.plan(world.now));
+        let fell = counters(&before).iter().zip(counters(&after)).any(|(before, after)| *before > after);
+        prop_assert!(!fell, "a counter fell after {happening:?}: {before:?} {after:?}");
+        if before.is_finished() {
+            prop_assert_eq!(before.conditions, after.conditions);
+            prop_assert!(world.planned().is_empty());
+        }
+    }
+    // From here on all goes well: the job ends.
+    world.obedient = true;
+    for _ in 0..40 {
+        world.settle();
+        world.pass(400);
+        world.start_all();
+        for replica in world.running_replicas() {
+            world.exit(replica, 0);
+        }
+    }
+    let policy_runs_for_ever = world.status().replica_statuses.values().any(|role| role.active > 0);
+    prop_assert!(world.status().is_finished() || policy_runs_for_ever, "never ended: {:?}", world.status());
+    Ok(())
+}
+
+fn lives() -> u32 {
+    std::env::var("MXJOB_RANDOM_LIVES").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: lives(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_the_planner_comes_to_rest(
+        which in 0..2_usize,
+        shape in (0..2_u32, 0..3_u32, 1..4_u32),
+        policies in policies(),
+        happenings in proptest::collection::vec(happening(), 0..30),
+    ) {
+        let roles = SETS[which];
+        live(roles, manifest(roles, shape, &policies), &happenings)?;
+    }
+}

@@ -1,0 +1,66 @@
+//! `mxjob plan`: what the operator would create.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use mxjob_core::job::Spec;
+use mxjob_core::wiring::{Addresses, Wiring};
+use mxjob_core::{Job, RoleTable};
+use serde::Serialize;
+
+use super::yaml;
+use crate::manifest::load_jobs;
+
+/// What the owner reference says until the job is stored.
+const NO_UID: &str = "(known once the job is stored)";
+
+/// What to plan.
+#[derive(Args, Clone, Debug)]
+pub(super) struct PlanArgs {
+    /// Manifest, YAML or JSON; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Prints the services and pods of the jobs in a manifest, in the order of their creation.
+pub(super) fn run(table: &'static RoleTable, args: &PlanArgs) -> ExitCode {
+    let jobs = match load_jobs(table, &args.file) {
+        Ok(jobs) => jobs,
+        Err(code) => return code,
+    };
+    for object in jobs {
+        let mut job = Job::read(table, &object);
+        NO_UID.clone_into(&mut job.meta.uid);
+        // The manifest was judged: it has one.
+        let Ok(spec) = &job.spec else { continue };
+        let code = print(&job, spec);
+        if code != ExitCode::SUCCESS {
+            return code;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn print(job: &Job, spec: &Spec) -> ExitCode {
+    let wiring = Wiring::new(job, spec, Addresses::Cluster);
+    let note = match spec {
+        spec if spec.managed_elsewhere => "# another controller manages this job: the operator creates nothing\n",
+        spec if spec.suspend => "# the job is suspended: created when it is resumed\n",
+        _ => "",
+    };
+    let services = wiring.services();
+    let documents = services.iter().map(document).chain(wiring.pods().map(|pod| document(&pod)));
+    let mut code = yaml::print(note);
+    for text in documents {
+        if code == ExitCode::SUCCESS {
+            code = yaml::print(&text);
+        }
+    }
+    code
+}
+
+fn document(object: &impl Serialize) -> String {
+    // Kubernetes' objects always render.
+    format!("---\n{}", serde_saphyr::to_string(object).unwrap_or_default())
+}

@@ -1,0 +1,93 @@
+//! A document: its value, and where each field of it stands in the file.
+
+use std::collections::HashMap;
+
+use mxjob_core::check::Path;
+use serde_json::{Map, Value};
+use serde_saphyr::Location;
+
+use super::yaml::{Content, Node};
+
+/// A place in a file. Line and column count from 1; 0 is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position {
+    /// Line.
+    pub(crate) line: u64,
+    /// Character in the line.
+    pub(crate) column: u64,
+}
+
+impl From<Location> for Position {
+    fn from(location: Location) -> Self {
+        Self { line: location.line(), column: location.column() }
+    }
+}
+
+/// A document of a manifest.
+#[derive(Debug)]
+pub(crate) struct Document {
+    /// Its number in the file, from 1.
+    pub(crate) number: usize,
+    /// Its value.
+    pub(crate) value: Value,
+    start: Position,
+    places: HashMap<String, Position>,
+}
+
+impl Document {
+    /// The document that a tree holds.
+    pub(super) fn new(number: usize, node: Node) -> Self {
+        let mut places = HashMap::new();
+        let start = place(&node);
+        let value = value(node, Path::ROOT, &mut places);
+        Self { number, value, start, places }
+    }
+
+    /// Where a field stands, or the nearest thing around it that is there: the key of a mapping's
+    /// entry, the first character of a list's item.
+    pub(crate) fn position(&self, path: &str) -> Position {
+        let mut path = path;
+        loop {
+            if let Some(position) = self.places.get(path) {
+                return *position;
+            }
+            match path.rfind(['.', '[']) {
+                Some(end) => path = path.get(..end).unwrap_or_default(),
+                None => return self.start,
+            }
+        }
+    }
+}
+
+/// Where a value stands; of what an alias or a merge brought, where it was written.
+fn place(node: &Node) -> Position {
+    if node.defined == Location::UNKNOWN { node.referenced.into() } else { node.defined.into() }
+}
+
+fn value(node: Node, path: Path<'_>, places: &mut HashMap<String, Position>) -> Value {
+    match node.value {
+        Content::Null => Value::Null,
+        Content::Bool(value) => Value::Bool(value),
+        Content::Number(value) => Value::Number(value),
+        Content::Text(value) => Value::String(value),
+        Content::List(items) => {
+            let items = items.into_iter().enumerate().map(|(index, item)| {
+                let path = path.item(index);
+                places.insert(path.to_string(), place(&item));
+                value(item, path, places)
+            });
+            Value::Array(items.collect())
+        }
+        Content::Map(entries) => {
+            let mut fields = Map::with_capacity(entries.len());
+            for (key, entry) in entries {
+                let path = path.key(&key.value);
+                let defined = if key.defined == Location::UNKNOWN { key.referenced } else { key.defined };
+                places.insert(path.to_string(), defined.into());
+                let field = value(entry, path, places);
+                fields.insert(key.value, field);
+            }
+            Value::Object(fields)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Manifests for commands that do something with the job: they get a valid one or an exit code.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use mxjob_core::{Job, RoleTable};
+use serde_json::Value;
+
+use super::finding::{Findings, Paint};
+use super::input::Input;
+use super::judge::{judge, named};
+
+/// Exit code for a manifest that cannot be used.
+const UNUSABLE: u8 = 2;
+
+/// Most replicas that are started on one machine: each is a Python process of 100 MB and more.
+const MAX_PROCESSES: u32 = 512;
+
+/// The one valid job of a manifest, small enough for one machine. Warnings and errors are printed;
+/// after an error the exit code is all that is left.
+pub(crate) fn load_job(table: &'static RoleTable, path: &Path) -> Result<Value, ExitCode> {
+    let mut jobs = load_jobs(table, path)?;
+    let count = jobs.len();
+    let (Some(job), true) = (jobs.pop(), count == 1) else {
+        return refuse(&format!("{}: holds {count} jobs, one can run at a time: make a file of each", path.display()));
+    };
+    let wanted = Job::read(table, &job).spec.map_or(0, |spec| spec.wanted());
+    if wanted > MAX_PROCESSES {
+        let file = path.display();
+        return refuse(&format!(
+            "{file}: asks for {wanted} replicas: at most {MAX_PROCESSES} are started on one machine"
+        ));
+    }
+    Ok(job)
+}
+
+/// The jobs of a manifest, all valid and at least one.
+pub(crate) fn load_jobs(table: &'static RoleTable, path: &Path) -> Result<Vec<Value>, ExitCode> {
+    let input = match Input::read(path) {
+        Ok(input) => input,
+        Err(error) => return refuse(&error.to_string()),
+    };
+    let judged = judge(table, &input);
+    let mut findings = Findings::default();
+    findings.add(judged.findings);
+    eprint!("{}", findings.text(Paint::stderr()));
+    if findings.errors() > 0 {
+        return Err(ExitCode::from(UNUSABLE));
+    }
+    Ok(judged.jobs.iter().map(|document| named(&document.value)).collect())
+}
+
+fn refuse<T>(message: &str) -> Result<T, ExitCode> {
+    eprintln!("error: {message}");
+    Err(ExitCode::from(UNUSABLE))
+}

@@ -1,0 +1,15 @@
+//! Manifests: YAML or JSON, one document or many, from a file or standard input. What is wrong with
+//! them is said with file, line and column.
+
+mod document;
+mod finding;
+mod identity;
+mod input;
+mod judge;
+mod load;
+mod yaml;
+
+pub(crate) use finding::{Findings, Paint, plural};
+pub(crate) use input::Input;
+pub(crate) use judge::judge;
+pub(crate) use load::{load_job, load_jobs};

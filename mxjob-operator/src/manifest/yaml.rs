@@ -1,0 +1,132 @@
+//! From text to trees of values that know their places.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::{Location, MessageFormatter as _, Spanned, UserMessageFormatter};
+
+use super::document::Position;
+
+/// A value and where it stands.
+pub(super) type Node = Spanned<Content>;
+
+/// What YAML can hold; mappings in the order of the text.
+#[derive(Debug)]
+pub(super) enum Content {
+    Null,
+    Bool(bool),
+    Number(serde_json::Number),
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<(Spanned<String>, Node)>),
+}
+
+/// Why a text is no YAML.
+#[derive(Debug)]
+pub(super) struct SyntaxError {
+    /// Where.
+    pub(super) position: Position,
+    /// Why.
+    pub(super) message: String,
+}
+
+/// Every document of a text that is not empty. One that cannot be parsed ends it: where the next one
+/// begins is not known then.
+pub(super) fn documents(text: &str) -> Result<Vec<Node>, SyntaxError> {
+    serde_saphyr::from_multiple_with_options(text, options()).map_err(|error| {
+        let location = error.location().unwrap_or(Location::UNKNOWN);
+        SyntaxError { position: location.into(), message: message(&error) }
+    })
+}
+
+/// As kubectl reads YAML: 0644 is octal, yes and on are true. The budget stops alias bombs: a
+/// manifest of this size is no manifest.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        legacy_octal_numbers: true,
+        with_snippet: false,
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 200_000,
+        },
+    }
+}
+
+/// The parser's own words without the place, in lower case.
+fn message(error: &serde_saphyr::Error) -> String {
+    let mut inner = error;
+    while let serde_saphyr::Error::AliasError { error, .. } = inner {
+        inner = error;
+    }
+    let text = UserMessageFormatter.format_message(inner).into_owned();
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Content, E> {
+        Ok(Content::Null)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Content, E> {
+        Ok(Content::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Content, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Content, E> {
+        Ok(Content::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Content, E> {
+        Ok(Content::Number(value.into()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Content, E> {
+        Ok(Content::Number(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Content, E> {
+        let number = serde_json::Number::from_f64(value);
+        number.map(Content::Number).ok_or_else(|| E::custom("infinity and NaN cannot stand in a manifest"))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Content, E> {
+        Ok(Content::Text(value.to_owned()))
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Content, E> {
+        Ok(Content::Text(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Content, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Content::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Content, A::Error> {
+        let mut map = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            map.push(entry);
+        }
+        Ok(Content::Map(map))
+    }
+}
