@@ -11,8 +11,8 @@ cp /bin/busybox "$bin/busybox"
 for applet in $(/bin/busybox --list); do
     [ "$applet" = busybox ] || ln -s busybox "$bin/$applet"
 done
-umoci config --image image:1 --config.entrypoint /bin/sleep --config.cmd infinity
 umoci repack --image image:1 bundle
+umoci config --image image:1 --config.entrypoint /bin/sleep --config.cmd infinity
 tar -C image -cf image.tar .
 
 until [ -S containerd.sock ] && ctr --address "$1/containerd.sock" version >/dev/null; do

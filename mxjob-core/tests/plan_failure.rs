@@ -1,5 +1,7 @@
 //! Failures, replacements, restarts of the whole job, limits.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
 mod support;
 
 use mxjob_core::api::v1::ConditionType;

@@ -1,5 +1,7 @@
 //! Deadline, time to live, suspension, cleanup, invalid jobs.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
 mod support;
 
 use mxjob_core::api::v1::ConditionType;

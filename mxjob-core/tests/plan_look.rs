@@ -1,5 +1,7 @@
 //! One look at pods that a model cluster does not make: disrupted, waiting, of other owners.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
 mod support;
 
 use jiff::{SignedDuration, Timestamp};

@@ -1,6 +1,8 @@
 //! Random lives of a job: whatever happens, the planner comes to rest, counters never fall, and a
 //! final condition never changes. `MXJOB_RANDOM_LIVES` sets how many are tried.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
 mod support;
 
 use mxjob_core::api::v1::JobStatus;

@@ -1,5 +1,7 @@
 //! The exact bytes of environment, names, labels and services.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
 mod support;
 
 use k8s_openapi::api::core::v1::{Pod, Service};

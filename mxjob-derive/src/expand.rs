@@ -21,8 +21,13 @@ pub(crate) fn role_set(set: &RoleSet) -> TokenStream {
     let positions = (0..set.roles.len()).map(proc_macro2::Literal::usize_unsuffixed);
     let positions: Vec<_> = positions.collect();
     quote! {
+        const _: () = #role_mod::assert_role_key::<#enum_name>();
+
         #[automatically_derived]
-        impl #role_mod::ReplicaRole for #enum_name {
+        impl #role_mod::ReplicaRole for #enum_name
+        where
+            for<'role> Self: #role_mod::RoleKey,
+        {
             const TABLE: &'static #role_mod::RoleTable = &#table;
 
             fn id(self) -> #role_mod::RoleId {
@@ -34,6 +39,19 @@ pub(crate) fn role_set(set: &RoleSet) -> TokenStream {
                     #(#positions => ::core::option::Option::Some(Self::#idents),)*
                     _ => ::core::option::Option::None,
                 }
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::str::FromStr for #enum_name
+        where
+            for<'role> Self: #role_mod::RoleKey,
+        {
+            type Err = #role_mod::UnknownRole;
+
+            fn from_str(name: &::core::primitive::str) -> ::core::result::Result<Self, Self::Err> {
+                <Self as #role_mod::ReplicaRole>::parse(name)
+                    .ok_or_else(|| #role_mod::UnknownRole::new(name, <Self as #role_mod::ReplicaRole>::TABLE))
             }
         }
 

@@ -115,11 +115,11 @@ fn failure(table: &'static RoleTable, policy: &FailurePolicy) -> Result<FailureS
 
 fn rule(table: &'static RoleTable, at: usize, rule: &v1::FailureRule) -> Result<FailureRule, Problem> {
     let path = format!("spec.failurePolicy.rules[{at}]");
-    let role = |name: &String| {
+    let known = |name: &String| {
         let unknown = || Problem::error(format!("{path}.roles"), format!("unknown replica type {name:?}"));
         table.find(name).ok_or_else(unknown)
     };
-    let roles = rule.roles.as_ref().map(|names| names.iter().map(role).collect::<Result<Vec<_>, _>>());
+    let roles = rule.roles.as_ref().map(|names| names.iter().map(known).collect::<Result<Vec<_>, _>>());
     let codes = rule.exit_codes.as_ref().map(|codes| exit_codes(&format!("{path}.exitCodes"), codes));
     Ok(FailureRule {
         action: rule.action,

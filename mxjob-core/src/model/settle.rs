@@ -43,8 +43,8 @@ impl Cluster {
         let Some(job) = self.job.clone() else { return };
         let wiring = job.spec.as_ref().ok().map(|spec| Wiring::new(&job, spec, self.addresses.clone()));
         for action in &plan.actions {
-            let result = self.act(wiring.as_ref(), action, now).map_err(|error| error.to_string());
-            events.push(action.outcome(&job, result.as_ref().map(|()| ()).map_err(String::as_str)));
+            let error = self.act(wiring.as_ref(), action, now).err().map(|error| error.to_string());
+            events.push(action.outcome(&job, error.as_deref().map_or(Ok(()), Err)));
         }
     }
 

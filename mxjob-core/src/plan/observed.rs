@@ -18,6 +18,7 @@ pub struct Observed<'a> {
 
 /// What the planner needs to know of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about a pod, not states")]
 pub struct PodView {
     /// Name.
     pub name: String,

@@ -26,7 +26,9 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     look(draft, &current, &mut memory);
     let failures = failures(world, spec, &memory, &current);
     if let Some(end) = end(draft, spec, &memory, &current, &failures) {
-        failures.iter().for_each(|failure| exited(draft, failure));
+        for failure in &failures {
+            exited(draft, failure);
+        }
         finish::finish(draft, world, spec, &memory, &current, end);
         return;
     }
@@ -135,7 +137,9 @@ fn recover<'a>(draft: &mut Draft<'_>, world: &World<'a>, spec: &Spec, memory: &m
         let life = memory.life;
         if whole.iter().all(|failure| restart::is_due(draft, failure, life)) {
             let counts = whole.iter().any(|one| one.response(spec) == Response::RestartJob { counts: true });
-            whole.iter().for_each(|failure| exited(draft, failure));
+            for failure in &whole {
+                exited(draft, failure);
+            }
             restart::restart_job(draft, world, memory, &whole, counts);
         }
         return;

@@ -34,7 +34,7 @@ impl RoleId {
     label = "not a role set",
     note = "declare an enum with `#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ReplicaRole)]`"
 )]
-pub trait ReplicaRole: Copy + fmt::Debug + Ord + Hash + Send + Sync + 'static {
+pub trait ReplicaRole: RoleKey {
     /// Everything that was declared about the set, flattened when it extends another one.
     const TABLE: &'static RoleTable;
 
@@ -52,5 +52,40 @@ pub trait ReplicaRole: Copy + fmt::Debug + Ord + Hash + Send + Sync + 'static {
     /// The role's name as manifests spell it, like `Worker`.
     fn name(self) -> &'static str {
         Self::TABLE.role(self.id()).name
+    }
+}
+
+/// What every set of roles is besides: small values with an order, keys of maps.
+///
+/// Nobody implements it, whatever has the derives has it. Being one trait it gives one error when
+/// some of them are missing.
+#[diagnostic::on_unimplemented(
+    message = "the role set `{Self}` lacks a derive that `ReplicaRole` needs",
+    label = "lacks one of `Clone`, `Copy`, `Debug`, `PartialEq`, `Eq`, `PartialOrd`, `Ord`, `Hash`",
+    note = "write `#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ReplicaRole)]`"
+)]
+pub trait RoleKey: Copy + fmt::Debug + Ord + Hash + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Copy + fmt::Debug + Ord + Hash + Send + Sync + 'static> RoleKey for T {}
+
+/// Compiles for what has the derives; the derive of [`ReplicaRole`] mentions it once, so that
+/// missing ones are reported in that place and no other.
+#[doc(hidden)]
+pub const fn assert_role_key<T: RoleKey>() {}
+
+/// No role of the set has that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown role `{name}`: use one of {known}")]
+pub struct UnknownRole {
+    name: String,
+    known: String,
+}
+
+impl UnknownRole {
+    /// `name` is none of the roles of `table`.
+    pub fn new(name: &str, table: &RoleTable) -> Self {
+        let known: Vec<_> = table.roles.iter().map(|role| format!("`{}`", role.name)).collect();
+        Self { name: name.to_owned(), known: known.join(", ") }
     }
 }

@@ -190,6 +190,7 @@ impl Mode {
 /// What was declared about one role.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(clippy::struct_excessive_bools, reason = "each is a key of the declaration")]
 pub struct Role {
     /// Name as manifests spell it, like `Worker`; in object names and labels lower-case.
     pub name: &'static str,

@@ -93,7 +93,7 @@ fn every_rule_and_bound_finds_its_place() {
 }
 
 #[test]
-fn describes_every_own_field_and_every_role_but_nothing_in_the_template() {
+fn describes_every_own_field_and_role_but_nothing_in_the_template() {
     let root = schema(MxRole::TABLE);
     each(&root, "", &mut |path, node| {
         let described = node.description.as_ref().is_some_and(|text| !text.is_empty());
@@ -106,7 +106,7 @@ fn describes_every_own_field_and_every_role_but_nothing_in_the_template() {
     let mut text = String::new();
     let mut root = root;
     edit(&mut root, "spec.mxReplicaSpecs", &mut |node| text = node.description.clone().unwrap_or_default());
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn names_and_columns_are_those_of_the_contract() {
     for version in &mut crd.spec.versions {
         version.schema = None;
     }
-    insta::assert_yaml_snapshot!(crd, @"");
+    insta::assert_yaml_snapshot!(crd);
 }
 
 #[test]

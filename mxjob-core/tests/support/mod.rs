@@ -1,4 +1,5 @@
 //! A job in a model cluster, driven by hand: the tests' language.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "tests")]
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "each test file uses a part of it")]
 
 use std::collections::BTreeMap;

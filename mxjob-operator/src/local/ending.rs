@@ -52,8 +52,8 @@ pub(super) fn table(board: &Board, paint: Paint) -> String {
 fn cells(row: &Row) -> Vec<Cell> {
     let state = Cell::new(row.state.name());
     let state = match row.state {
-        State::Succeeded => state.fg(Color::Green),
-        State::Failed => state.fg(Color::Red),
+        State::Succeeded => state.fg(Color::DarkGreen),
+        State::Failed => state.fg(Color::DarkRed),
         _ => state,
     };
     let or_dash = |text: Option<String>| Cell::new(text.unwrap_or_else(|| "-".to_owned()));

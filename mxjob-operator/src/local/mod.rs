@@ -41,7 +41,6 @@ mod variables;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use mxjob_core::ReplicaRole;
 
@@ -73,7 +72,6 @@ pub(crate) struct RunArgs {
 
 /// Runs the job of a manifest.
 pub(crate) fn run<R: ReplicaRole>(args: RunArgs) -> ExitCode {
-    let began = Instant::now();
     let object = match crate::manifest::load_job(R::TABLE, &args.file) {
         Ok(object) => object,
         Err(code) => return code,
@@ -82,7 +80,7 @@ pub(crate) fn run<R: ReplicaRole>(args: RunArgs) -> ExitCode {
     let result = Setup::new(R::TABLE, object, folder, args.python).and_then(|setup| {
         // On this thread: a parent-death signal comes when the thread dies that started the child.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(RunError::system("start"))?.block_on(run_here(setup, began))
+        runtime.map_err(RunError::system("start"))?.block_on(run_here(setup))
     });
     match result {
         Ok(code) => ExitCode::from(code),
@@ -93,11 +91,11 @@ pub(crate) fn run<R: ReplicaRole>(args: RunArgs) -> ExitCode {
     }
 }
 
-async fn run_here(mut setup: Setup, began: Instant) -> Result<u8, RunError> {
+async fn run_here(mut setup: Setup) -> Result<u8, RunError> {
     let mut interrupts = Interrupts::listen().map_err(RunError::system("listen for signals"))?;
     orphans::adopt();
     let guard = Guard::start(Mark::of_this_run()).map_err(RunError::system("start its guard"))?;
-    let mut screen = Screen::open();
+    let mut screen = Screen::open(setup.board()?.margin());
     for remark in &setup.remarks {
         screen.say(remark);
     }
@@ -115,6 +113,6 @@ async fn run_here(mut setup: Setup, began: Instant) -> Result<u8, RunError> {
         };
         setup.check_programs()?;
     }
-    let session = Session::new(&setup, &mut screen, &guard, began)?;
+    let session = Session::new(&setup, &mut screen, &guard)?;
     Ok(session.run(&mut interrupts).await.code())
 }

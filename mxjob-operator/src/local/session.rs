@@ -49,16 +49,10 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// A run of what is set up, which began at `began`.
-    pub(super) fn new(
-        setup: &'a Setup,
-        screen: &'a mut Screen,
-        guard: &'a Guard,
-        began: Instant,
-    ) -> Result<Self, RunError> {
+    /// A run of what is set up; the job's time begins now.
+    pub(super) fn new(setup: &'a Setup, screen: &'a mut Screen, guard: &'a Guard) -> Result<Self, RunError> {
         let cluster = setup.cluster(Timestamp::now())?;
-        let board = Board::new(setup.job.table, setup.spec()?);
-        screen.set_margin(board.margin());
+        let board = setup.board()?;
         let now = Instant::now();
         Ok(Self {
             setup,
@@ -68,7 +62,7 @@ impl<'a> Session<'a> {
             crew: Crew::new(),
             board,
             status: JobStatus::default(),
-            began,
+            began: now,
             stopped: None,
             sample_at: now,
             sample_after: FRAME,

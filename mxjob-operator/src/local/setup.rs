@@ -12,6 +12,7 @@ use mxjob_core::role::RoleTable;
 use mxjob_core::wiring::{Addresses, Wiring, names};
 use serde_json::Value;
 
+use super::board::Board;
 use super::error::RunError;
 use super::program::{Machine, ProgramError};
 use super::{ports, python};
@@ -90,6 +91,11 @@ impl Setup {
             .create_job(self.object.clone(), now)
             .map_err(|error| RunError::system("take the job")(std::io::Error::other(error)))?;
         Ok(cluster)
+    }
+
+    /// The replicas, none of them started.
+    pub(super) fn board(&self) -> Result<Board, RunError> {
+        Ok(Board::new(self.job.table, self.spec()?))
     }
 
     /// What the job asks for.

@@ -1,4 +1,4 @@
-// A set without `Ord`.
+// A set without `Ord`, and one without most of what it needs.
 use mxjob_core::ReplicaRole;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ReplicaRole)]
@@ -8,4 +8,13 @@ pub enum Roles {
     Worker,
 }
 
-fn main() {}
+#[derive(ReplicaRole)]
+#[roles(mode(Train, chief = [Worker]))]
+pub enum Bare {
+    #[role(mode = Train, replicas = 1..)]
+    Worker,
+}
+
+fn main() {
+    println!("{} {}", Roles::Worker, Bare::Worker);
+}

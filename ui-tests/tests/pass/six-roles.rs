@@ -47,6 +47,9 @@ fn main() {
         assert_eq!(Roles::parse(&role.to_string().to_uppercase()), Some(role));
     }
     assert_eq!(Roles::from_id(RoleId::new(6)), None);
+    assert_eq!("tunertracker".parse(), Ok(Roles::TunerTracker));
+    let unknown = "Wroker".parse::<Roles>().unwrap_err().to_string();
+    assert!(unknown.starts_with("unknown role `Wroker`: use one of `Scheduler`, `Server`"));
     assert_eq!(format!("[{:>8}]", Roles::Worker), "[  Worker]");
 
     let server = Roles::TABLE.role(Roles::Server.id());

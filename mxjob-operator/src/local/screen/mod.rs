@@ -33,8 +33,8 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// The screen of this process.
-    pub(super) fn open() -> Self {
+    /// The screen of this process, with room for names of `margin` columns in front of log lines.
+    pub(super) fn open(margin: usize) -> Self {
         let terminal = std::io::stdout().is_terminal();
         let able = std::env::var_os("TERM").is_some_and(|term| term != "dumb" && !term.is_empty());
         let live = terminal && able && std::io::stderr().is_terminal();
@@ -43,7 +43,7 @@ impl Screen {
             err: Output::new(rustix::stdio::stderr()),
             live: live.then(Live::new),
             paint: Paint::of_terminal(terminal),
-            margin: 0,
+            margin,
         }
     }
 
@@ -60,11 +60,6 @@ impl Screen {
     /// Columns of the terminal.
     pub(super) fn width(&self) -> usize {
         paper::size().0.into()
-    }
-
-    /// Makes room for names of that many columns in front of log lines.
-    pub(super) fn set_margin(&mut self, columns: usize) {
-        self.margin = columns;
     }
 
     /// Shows lines of a replica.
