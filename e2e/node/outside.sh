@@ -1,4 +1,4 @@
-# One real node at a time on a machine: its bridge and control groups have fixed names.
+# One real node at a time on a machine: its bridge has a fixed name and address.
 # The node lives in a PID namespace and a mount namespace, so the end of their first
 # process is the end of all its processes and mounts. What is left then is removed here.
 folder=$1
@@ -6,11 +6,17 @@ inside=$2
 
 trap : HUP INT TERM PIPE
 
-sweep() {
-    ip link delete mxbr0 2>/dev/null
-    for groups in $(find /sys/fs/cgroup -maxdepth 2 -name mxjob-e2e-node); do
-        find "$groups" -depth -type d -exec rmdir {} \;
+# Removes a node's folder and the control groups of the containers that it ran.
+remove() {
+    for container in "$1"/containerd/state/io.containerd.runtime.v2.task/k8s.io/*; do
+        name=${container##*/}
+        for groups in /sys/fs/cgroup/*/k8s.io/"$name" /sys/fs/cgroup/k8s.io/"$name"; do
+            [ -d "$groups" ] && find "$groups" -depth -type d -exec rmdir {} \;
+        done
     done
+    # The parent too, unless somebody else has groups in it.
+    rmdir /sys/fs/cgroup/*/k8s.io /sys/fs/cgroup/k8s.io 2>/dev/null
+    rm -rf "$1"
 }
 
 # Says that the folder is in use, for as long as this shell lives.
@@ -20,10 +26,12 @@ exec 9>/run/lock/mxjob-e2e-node.lock
 flock 9
 
 # A run that was killed together with this shell has left these.
-sweep
+ip link delete mxbr0 2>/dev/null
 for stale in $(find "${folder%/*}" -maxdepth 1 -name 'mxjob-e2e-node-*' -mmin +10); do
-    flock --nonblock "$stale" rm -rf "$stale"
+    exec 7<"$stale"
+    flock --nonblock 7 && remove "$stale"
 done
+exec 7<&-
 
 ip link add mxbr0 type bridge &&
     ip address add 10.98.0.1/16 dev mxbr0 &&
@@ -31,5 +39,5 @@ ip link add mxbr0 type bridge &&
     unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
         sh -c "$inside" mxjob-e2e-node "$folder"
 
-sweep
-rm -rf "$folder"
+ip link delete mxbr0
+remove "$folder"

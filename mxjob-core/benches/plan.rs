@@ -51,14 +51,29 @@ impl Running {
             }
         }
         cluster.settle(now);
-        let job = cluster.job().cloned().unwrap_or_else(|| Job::read(MxRole::TABLE, &Value::Null));
-        let pods = cluster.pods().map(|pod| PodView::of(pod, "mxnet")).collect();
+        let job = cluster
+            .job()
+            .cloned()
+            .unwrap_or_else(|| Job::read(MxRole::TABLE, &Value::Null));
+        let pods = cluster
+            .pods()
+            .map(|pod| PodView::of(pod, "mxnet"))
+            .collect();
         let services = cluster.services().map(ServiceView::of).collect();
-        Self { job, pods, services, now }
+        Self {
+            job,
+            pods,
+            services,
+            now,
+        }
     }
 
     fn look(&self) -> usize {
-        let observed = Observed { job: &self.job, pods: &self.pods, services: &self.services };
+        let observed = Observed {
+            job: &self.job,
+            pods: &self.pods,
+            services: &self.services,
+        };
         plan(&observed, self.now).actions.len()
     }
 }
@@ -72,7 +87,11 @@ impl Fresh {
     }
 
     fn look(&self) -> usize {
-        let observed = Observed { job: &self.0, pods: &[], services: &[] };
+        let observed = Observed {
+            job: &self.0,
+            pods: &[],
+            services: &[],
+        };
         plan(&observed, Timestamp::UNIX_EPOCH).actions.len()
     }
 }
@@ -111,11 +130,15 @@ fn seconds(mut call: impl FnMut() -> usize) -> f64 {
         }
         start.elapsed().as_secs_f64() / f64::from(calls)
     };
-    (0..5).map(|_| round(&mut call)).fold(f64::INFINITY, f64::min)
+    (0..5)
+        .map(|_| round(&mut call))
+        .fold(f64::INFINITY, f64::min)
 }
 
 fn growth() {
-    println!("\nreplicas   start µs   per replica   steady µs   per replica   (ratio to the smallest job)");
+    println!(
+        "\nreplicas   start µs   per replica   steady µs   per replica   (ratio to the smallest job)"
+    );
     let mut first = None;
     for replicas in SIZES {
         let (fresh, running) = (Fresh::of(replicas), Running::of(replicas));
@@ -124,7 +147,10 @@ fn growth() {
         let base = *first.get_or_insert(each);
         println!(
             "{replicas:>8} {:>10.1} {:>12.2}x {:>11.1} {:>12.2}x",
-            start * 1e6, each.0 / base.0, steady * 1e6, each.1 / base.1
+            start * 1e6,
+            each.0 / base.0,
+            steady * 1e6,
+            each.1 / base.1
         );
     }
 }

@@ -10,7 +10,11 @@ use support::{MX, SETS, Set, World, set};
 
 fn with_restart_policy(roles: Set, role: &str, policy: &str) -> serde_json::Value {
     let mut manifest = roles.job(1, 1, 2);
-    set(&mut manifest, &format!("spec.mxReplicaSpecs.{role}.restartPolicy"), json!(policy));
+    set(
+        &mut manifest,
+        &format!("spec.mxReplicaSpecs.{role}.restartPolicy"),
+        json!(policy),
+    );
     manifest
 }
 
@@ -36,8 +40,14 @@ fn a_failed_replica_fails_the_job_and_stops_the_others() {
 fn the_message_counts_the_failed_replicas_of_the_first_role() {
     let mut world = World::running(MX, MX.job(1, 1, 2));
     world.exit(MX.worker(0), 1);
-    assert_eq!(world.message(ConditionType::Failed), "mxjob demo is failed because 1 Worker replica(s) failed.");
-    assert_eq!(world.said("ExitedWithCode"), ["Pod: lab.demo-worker-0 exited with code 1"]);
+    assert_eq!(
+        world.message(ConditionType::Failed),
+        "mxjob demo is failed because 1 Worker replica(s) failed."
+    );
+    assert_eq!(
+        world.said("ExitedWithCode"),
+        ["Pod: lab.demo-worker-0 exited with code 1"]
+    );
     assert_eq!(world.said("MXJobFailed").len(), 1);
 }
 
@@ -48,7 +58,11 @@ fn exit_code_policy_replaces_after_a_signal_and_fails_after_an_error() {
         let mut world = World::running(roles, manifest.clone());
         let before = world.uid(roles.worker(0));
         world.exit(roles.worker(0), 137);
-        assert!(world.uid(roles.worker(0)).is_some_and(|uid| Some(uid) != before));
+        assert!(
+            world
+                .uid(roles.worker(0))
+                .is_some_and(|uid| Some(uid) != before)
+        );
         assert_eq!(world.counts(roles.worker).restarts, 1);
         let mut world = World::running(roles, manifest);
         world.exit(roles.worker(0), 1);
@@ -59,12 +73,16 @@ fn exit_code_policy_replaces_after_a_signal_and_fails_after_an_error() {
 #[test]
 fn on_failure_restarts_in_place() {
     for roles in SETS {
-        let mut world = World::running(roles, with_restart_policy(roles, roles.worker, "OnFailure"));
+        let mut world =
+            World::running(roles, with_restart_policy(roles, roles.worker, "OnFailure"));
         let before = world.uid(roles.worker(0));
         world.exit(roles.worker(0), 1);
         world.start_all();
         assert_eq!(world.uid(roles.worker(0)), before);
-        assert_eq!((world.phase().as_str(), world.counts(roles.worker).restarts), ("Running", 0));
+        assert_eq!(
+            (world.phase().as_str(), world.counts(roles.worker).restarts),
+            ("Running", 0)
+        );
     }
 }
 
@@ -76,7 +94,9 @@ fn replacements_of_one_replica_wait_longer_each_time() {
         for _ in 0..8 {
             let failed_at = world.now;
             world.exit(roles.worker(0), 137);
-            while world.planned().is_empty() && world.counts(roles.worker).restarts == i32::try_from(waits.len()).unwrap() {
+            while world.planned().is_empty()
+                && world.counts(roles.worker).restarts == i32::try_from(waits.len()).unwrap()
+            {
                 let due = world.cluster.next_deadline().expect("a wait");
                 world.pass(due.duration_since(world.now).as_secs());
             }
@@ -90,13 +110,26 @@ fn replacements_of_one_replica_wait_longer_each_time() {
 #[test]
 fn a_failure_policy_restarts_the_whole_job() {
     for roles in SETS {
-        let mut world = World::running(roles, with_failure_policy(roles, json!({"maxRestarts": 1})));
-        let before: Vec<_> = [roles.chief(0), roles.server(0), roles.worker(1)].map(|one| world.uid(one)).into();
+        let mut world =
+            World::running(roles, with_failure_policy(roles, json!({"maxRestarts": 1})));
+        let before: Vec<_> = [roles.chief(0), roles.server(0), roles.worker(1)]
+            .map(|one| world.uid(one))
+            .into();
         world.exit(roles.worker(0), 137);
-        assert_eq!((world.phase().as_str(), world.status().restarts), ("Restarting", Some(1)));
+        assert_eq!(
+            (world.phase().as_str(), world.status().restarts),
+            ("Restarting", Some(1))
+        );
         assert_eq!(world.pods().len(), 4);
-        let after: Vec<_> = [roles.chief(0), roles.server(0), roles.worker(1)].map(|one| world.uid(one)).into();
-        assert!(before.iter().zip(&after).all(|(before, after)| before != after && after.is_some()));
+        let after: Vec<_> = [roles.chief(0), roles.server(0), roles.worker(1)]
+            .map(|one| world.uid(one))
+            .into();
+        assert!(
+            before
+                .iter()
+                .zip(&after)
+                .all(|(before, after)| before != after && after.is_some())
+        );
         world.start_all();
         assert_eq!(world.phase(), "Running");
         for replica in [roles.worker(0), roles.worker(1), roles.chief(0)] {
@@ -112,7 +145,11 @@ fn nothing_of_the_next_life_starts_before_all_of_the_last_is_gone() {
         let mut world = World::running(roles, with_failure_policy(roles, json!({})));
         world.obedient = false;
         world.exit(roles.worker(0), 137);
-        assert_eq!(world.pods().len(), 3, "the failed pod is gone, the others are stopping");
+        assert_eq!(
+            world.pods().len(),
+            3,
+            "the failed pod is gone, the others are stopping"
+        );
         world.stop_all();
         world.settle();
         assert_eq!(world.pods().len(), 4);
@@ -122,7 +159,8 @@ fn nothing_of_the_next_life_starts_before_all_of_the_last_is_gone() {
 #[test]
 fn past_max_restarts_the_job_fails() {
     for roles in SETS {
-        let mut world = World::running(roles, with_failure_policy(roles, json!({"maxRestarts": 0})));
+        let mut world =
+            World::running(roles, with_failure_policy(roles, json!({"maxRestarts": 0})));
         world.exit(roles.worker(0), 1);
         assert_eq!(world.phase(), "Failed");
         let message = "Job demo has failed because it has reached maxRestarts (0)";
@@ -139,10 +177,16 @@ fn the_first_rule_that_matches_decides() {
     ]});
     let mut world = World::running(MX, with_failure_policy(MX, rules));
     world.exit(MX.server(0), 9);
-    assert_eq!((world.counts("Server").restarts, world.status().restarts), (1, None));
+    assert_eq!(
+        (world.counts("Server").restarts, world.status().restarts),
+        (1, None)
+    );
     world.start_all();
     world.exit(MX.worker(0), 137);
-    assert_eq!((world.status().restarts, world.status().counted_restarts), (Some(1), None));
+    assert_eq!(
+        (world.status().restarts, world.status().counted_restarts),
+        (Some(1), None)
+    );
     world.start_all();
     world.exit(MX.worker(0), 3);
     assert_eq!(world.phase(), "Failed");
@@ -185,7 +229,10 @@ fn a_pod_that_vanished_after_its_start_is_a_failure() {
         assert_eq!(world.phase(), "Failed");
         let mut world = World::running(roles, with_restart_policy(roles, roles.worker, "ExitCode"));
         world.vanish(roles.worker(0));
-        assert_eq!((world.phase().as_str(), world.counts(roles.worker).restarts), ("Running", 1));
+        assert_eq!(
+            (world.phase().as_str(), world.counts(roles.worker).restarts),
+            ("Running", 1)
+        );
         assert!(world.uid(roles.worker(0)).is_some());
     }
 }
@@ -196,8 +243,15 @@ fn a_pod_that_vanished_before_its_start_is_simply_created_again() {
         let mut world = roles.world(1, 1, 2);
         let before = world.uid(roles.worker(0));
         world.vanish(roles.worker(0));
-        assert!(world.uid(roles.worker(0)).is_some_and(|uid| Some(uid) != before));
-        assert_eq!((world.phase().as_str(), world.counts(roles.worker).restarts), ("Created", 0));
+        assert!(
+            world
+                .uid(roles.worker(0))
+                .is_some_and(|uid| Some(uid) != before)
+        );
+        assert_eq!(
+            (world.phase().as_str(), world.counts(roles.worker).restarts),
+            ("Created", 0)
+        );
     }
 }
 

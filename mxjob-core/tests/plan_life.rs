@@ -12,13 +12,23 @@ use support::{MX, SETS, World, set};
 fn a_deadline_fires_on_a_quiet_job_and_never_before() {
     for roles in SETS {
         let mut manifest = roles.job(1, 0, 1);
-        set(&mut manifest, "spec.runPolicy.activeDeadlineSeconds", json!(60));
+        set(
+            &mut manifest,
+            "spec.runPolicy.activeDeadlineSeconds",
+            json!(60),
+        );
         let mut world = World::running(roles, manifest);
         world.pass(59);
         assert_eq!(world.phase(), "Running");
         world.pass(1);
         let message = "Job demo has failed because it was active longer than specified deadline";
-        assert_eq!((world.phase().as_str(), world.message(ConditionType::Failed).as_str()), ("Failed", message));
+        assert_eq!(
+            (
+                world.phase().as_str(),
+                world.message(ConditionType::Failed).as_str()
+            ),
+            ("Failed", message)
+        );
         assert!(world.pods().is_empty());
     }
 }
@@ -27,7 +37,11 @@ fn a_deadline_fires_on_a_quiet_job_and_never_before() {
 fn a_finished_job_goes_when_its_time_to_live_is_over() {
     for roles in SETS {
         let mut manifest = roles.job(0, 0, 1);
-        set(&mut manifest, "spec.runPolicy.ttlSecondsAfterFinished", json!(10));
+        set(
+            &mut manifest,
+            "spec.runPolicy.ttlSecondsAfterFinished",
+            json!(10),
+        );
         let mut world = World::running(roles, manifest);
         world.exit(roles.worker(0), 0);
         world.pass(9);
@@ -42,11 +56,19 @@ fn each_clean_pod_policy_keeps_what_it_says() {
     for (policy, kept) in [("All", 0), ("Running", 2), ("None", 3)] {
         for roles in SETS {
             let mut manifest = roles.job(1, 1, 1);
-            set(&mut manifest, "spec.runPolicy.cleanPodPolicy", json!(policy));
+            set(
+                &mut manifest,
+                "spec.runPolicy.cleanPodPolicy",
+                json!(policy),
+            );
             let mut world = World::running(roles, manifest);
             world.exit(roles.worker(0), 0);
             world.exit(roles.chief(0), 0);
-            assert_eq!((world.phase().as_str(), world.pods().len()), ("Succeeded", kept), "{policy}");
+            assert_eq!(
+                (world.phase().as_str(), world.pods().len()),
+                ("Succeeded", kept),
+                "{policy}"
+            );
         }
     }
 }
@@ -65,7 +87,11 @@ fn a_job_created_suspended_has_no_pods_and_no_start_time() {
 #[test]
 fn a_job_managed_elsewhere_is_left_alone() {
     let mut manifest = MX.job(1, 1, 1);
-    set(&mut manifest, "spec.runPolicy.managedBy", json!("example.org/other"));
+    set(
+        &mut manifest,
+        "spec.runPolicy.managedBy",
+        json!("example.org/other"),
+    );
     let world = World::of(MX, manifest);
     assert!(world.pods().is_empty() && world.conditions().is_empty());
 }
@@ -73,9 +99,16 @@ fn a_job_managed_elsewhere_is_left_alone() {
 #[test]
 fn an_invalid_job_fails_once_with_every_error_and_no_pod() {
     let mut manifest = MX.job(1, 0, 1);
-    set(&mut manifest, "spec.mxReplicaSpecs.Wroker", json!({"template": {"spec": {"containers": []}}}));
+    set(
+        &mut manifest,
+        "spec.mxReplicaSpecs.Wroker",
+        json!({"template": {"spec": {"containers": []}}}),
+    );
     let world = World::of(MX, manifest);
-    assert_eq!((world.phase().as_str(), world.status().reason.as_deref()), ("Failed", Some("FailedInvalidMXJobSpec")));
+    assert_eq!(
+        (world.phase().as_str(), world.status().reason.as_deref()),
+        ("Failed", Some("FailedInvalidMXJobSpec"))
+    );
     assert!(world.message(ConditionType::Failed).contains("Wroker"));
     assert!(world.pods().is_empty() && world.is_quiet());
     assert_eq!(world.said("FailedInvalidMXJobSpec").len(), 1);

@@ -24,7 +24,11 @@ impl Look {
         let world = World::running(MX, manifest);
         Self {
             job: world.cluster.job().unwrap().clone(),
-            pods: world.cluster.pods().map(|pod| PodView::of(pod, MxRole::TABLE.container)).collect(),
+            pods: world
+                .cluster
+                .pods()
+                .map(|pod| PodView::of(pod, MxRole::TABLE.container))
+                .collect(),
             services: world.cluster.services().map(ServiceView::of).collect(),
             now: world.now,
         }
@@ -35,11 +39,20 @@ impl Look {
     }
 
     fn plan(&self) -> Plan {
-        plan(&Observed { job: &self.job, pods: &self.pods, services: &self.services }, self.now)
+        plan(
+            &Observed {
+                job: &self.job,
+                pods: &self.pods,
+                services: &self.services,
+            },
+            self.now,
+        )
     }
 
     fn seconds_ago(&self, seconds: i64) -> Option<Timestamp> {
-        self.now.checked_sub(SignedDuration::from_secs(seconds)).ok()
+        self.now
+            .checked_sub(SignedDuration::from_secs(seconds))
+            .ok()
     }
 
     fn fail(&mut self, name: &str, code: Option<i32>) {
@@ -51,12 +64,18 @@ impl Look {
 
 fn retried() -> Value {
     let mut manifest = MX.job(1, 1, 2);
-    set(&mut manifest, "spec.mxReplicaSpecs.Worker.restartPolicy", json!("ExitCode"));
+    set(
+        &mut manifest,
+        "spec.mxReplicaSpecs.Worker.restartPolicy",
+        json!("ExitCode"),
+    );
     manifest
 }
 
 fn deletes(plan: &Plan, name: &str) -> bool {
-    plan.actions.iter().any(|action| matches!(action, Action::DeletePod(target) if target.name == name))
+    plan.actions
+        .iter()
+        .any(|action| matches!(action, Action::DeletePod(target) if target.name == name))
 }
 
 #[test]
@@ -92,7 +111,13 @@ fn a_pod_that_failed_without_any_exit_code_counts_as_137() {
 fn a_replica_that_ran_ten_minutes_does_not_wait() {
     for (ran, waits) in [(599, true), (600, false)] {
         let mut look = Look::at(retried());
-        look.job.status.replica_statuses.get_mut("Worker").unwrap().attempts.insert("0".into(), 3);
+        look.job
+            .status
+            .replica_statuses
+            .get_mut("Worker")
+            .unwrap()
+            .attempts
+            .insert("0".into(), 3);
         look.pod("demo-worker-0").attempt = Attempt { job: 0, replica: 3 };
         look.fail("demo-worker-0", Some(137));
         look.pod("demo-worker-0").started_at = look.seconds_ago(ran);
@@ -106,16 +131,31 @@ fn a_replica_that_ran_ten_minutes_does_not_wait() {
 fn a_pod_that_waits_for_its_image_stalls_the_job_after_thirty_seconds() {
     let mut look = Look::at(MX.job(1, 0, 1));
     let pod = look.pod("demo-worker-0");
-    (pod.phase, pod.started, pod.waiting) = (PodPhase::Pending, false, Some("ImagePullBackOff".into()));
+    (pod.phase, pod.started, pod.waiting) =
+        (PodPhase::Pending, false, Some("ImagePullBackOff".into()));
     look.pod("demo-worker-0").created_at = look.seconds_ago(29);
     let plan = look.plan();
-    assert!(plan.wake_at.is_some() && !plan.status.is_some_and(|status| status.is(ConditionType::Stalled)));
+    assert!(
+        plan.wake_at.is_some()
+            && !plan
+                .status
+                .is_some_and(|status| status.is(ConditionType::Stalled))
+    );
     look.pod("demo-worker-0").created_at = look.seconds_ago(30);
     let status = look.plan().status.unwrap();
-    assert_eq!((status.phase.as_deref(), status.reason.as_deref()), (Some("Running"), Some("ImagePullBackOff")));
+    assert_eq!(
+        (status.phase.as_deref(), status.reason.as_deref()),
+        (Some("Running"), Some("ImagePullBackOff"))
+    );
     look.job.status = status;
     look.pod("demo-worker-0").waiting = None;
-    assert!(look.plan().status.unwrap().condition(ConditionType::Stalled).is_none());
+    assert!(
+        look.plan()
+            .status
+            .unwrap()
+            .condition(ConditionType::Stalled)
+            .is_none()
+    );
 }
 
 #[test]
@@ -125,7 +165,12 @@ fn a_pod_of_somebody_else_is_neither_adopted_nor_touched() {
     look.pod("demo-worker-0").owner = None;
     let plan = look.plan();
     assert!(!deletes(&plan, "demo-worker-0"));
-    assert!(!plan.actions.iter().any(|action| matches!(action, Action::CreatePod(..))));
+    assert!(
+        !plan
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::CreatePod(..)))
+    );
     assert_eq!(plan.status.unwrap().reason.as_deref(), Some("NameTaken"));
 }
 
@@ -133,7 +178,11 @@ fn a_pod_of_somebody_else_is_neither_adopted_nor_touched() {
 fn a_failed_job_keeps_no_running_pod_under_any_policy() {
     for policy in ["All", "Running", "None"] {
         let mut manifest = MX.job(1, 1, 2);
-        set(&mut manifest, "spec.runPolicy.cleanPodPolicy", json!(policy));
+        set(
+            &mut manifest,
+            "spec.runPolicy.cleanPodPolicy",
+            json!(policy),
+        );
         let mut look = Look::at(manifest);
         look.fail("demo-worker-0", Some(1));
         let plan = look.plan();
@@ -147,11 +196,18 @@ fn a_failed_job_keeps_no_running_pod_under_any_policy() {
 fn restarts_in_place_alone_can_reach_the_limit() {
     for (limit, restarts, fails) in [(0, 1, true), (2, 1, false), (2, 2, true)] {
         let mut manifest = MX.job(1, 0, 1);
-        set(&mut manifest, "spec.mxReplicaSpecs.Worker.restartPolicy", json!("OnFailure"));
+        set(
+            &mut manifest,
+            "spec.mxReplicaSpecs.Worker.restartPolicy",
+            json!("OnFailure"),
+        );
         set(&mut manifest, "spec.runPolicy.backoffLimit", json!(limit));
         let mut look = Look::at(manifest);
         look.pod("demo-worker-0").container_restarts = restarts;
-        let failed = look.plan().status.is_some_and(|status| status.is(ConditionType::Failed));
+        let failed = look
+            .plan()
+            .status
+            .is_some_and(|status| status.is(ConditionType::Failed));
         assert_eq!(failed, fails, "limit {limit}, {restarts} restarts");
     }
 }
@@ -167,7 +223,11 @@ fn a_job_that_is_being_deleted_gets_nothing() {
 #[test]
 fn a_suspended_job_loses_its_pods_and_starts_anew_on_resume() {
     let mut manifest = MX.job(1, 0, 1);
-    set(&mut manifest, "spec.runPolicy.cleanPodPolicy", json!("None"));
+    set(
+        &mut manifest,
+        "spec.runPolicy.cleanPodPolicy",
+        json!("None"),
+    );
     let mut look = Look::at(manifest);
     look.job.spec.as_mut().unwrap().suspend = true;
     let plan = look.plan();
@@ -176,9 +236,19 @@ fn a_suspended_job_loses_its_pods_and_starts_anew_on_resume() {
     assert_eq!(look.job.status.phase.as_deref(), Some("Suspended"));
     look.job.spec.as_mut().unwrap().suspend = false;
     look.pod("demo-scheduler-0").deleting = true;
-    assert!(!look.plan().actions.iter().any(|action| matches!(action, Action::CreatePod(..))), "old pods go first");
+    assert!(
+        !look
+            .plan()
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::CreatePod(..))),
+        "old pods go first"
+    );
     (look.pods, look.services) = (Vec::new(), Vec::new());
-    look.now = look.now.checked_add(SignedDuration::from_secs(100)).unwrap();
+    look.now = look
+        .now
+        .checked_add(SignedDuration::from_secs(100))
+        .unwrap();
     let plan = look.plan();
     let status = plan.status.unwrap();
     assert_eq!(status.start_time.map(|time| time.0), Some(look.now));

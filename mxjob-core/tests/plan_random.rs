@@ -32,26 +32,40 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 fn policies() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
-    let restart = prop_oneof![Just("Never"), Just("OnFailure"), Just("Always"), Just("ExitCode")];
+    let restart = prop_oneof![
+        Just("Never"),
+        Just("OnFailure"),
+        Just("Always"),
+        Just("ExitCode")
+    ];
     let failure = prop_oneof![
         3 => Just(None),
         1 => Just(Some(json!({"maxRestarts": 2}))),
         1 => Just(Some(json!({"rules": [{"action": "RestartReplica", "exitCodes": ["137"]}]}))),
     ];
     let clean = prop_oneof![Just("All"), Just("Running"), Just("None")];
-    (restart, failure, clean, proptest::option::of(0..4)).prop_map(|(restart, failure, clean, limit)| {
-        let mut all = vec![("restartPolicy", json!(restart)), ("spec.runPolicy.cleanPodPolicy", json!(clean))];
-        all.extend(failure.map(|policy| ("spec.failurePolicy", policy)));
-        all.extend(limit.map(|limit| ("spec.runPolicy.backoffLimit", json!(limit))));
-        all
-    })
+    (restart, failure, clean, proptest::option::of(0..4)).prop_map(
+        |(restart, failure, clean, limit)| {
+            let mut all = vec![
+                ("restartPolicy", json!(restart)),
+                ("spec.runPolicy.cleanPodPolicy", json!(clean)),
+            ];
+            all.extend(failure.map(|policy| ("spec.failurePolicy", policy)));
+            all.extend(limit.map(|limit| ("spec.runPolicy.backoffLimit", json!(limit))));
+            all
+        },
+    )
 }
 
 fn manifest(roles: Set, shape: (u32, u32, u32), policies: &[(&str, Value)]) -> Value {
     let mut manifest = roles.job(shape.0, shape.1 * shape.0, shape.2);
     for (path, value) in policies {
         if *path == "restartPolicy" {
-            for role in manifest["spec"]["mxReplicaSpecs"].as_object_mut().unwrap().values_mut() {
+            for role in manifest["spec"]["mxReplicaSpecs"]
+                .as_object_mut()
+                .unwrap()
+                .values_mut()
+            {
                 role["restartPolicy"] = value.clone();
             }
         } else {
@@ -82,8 +96,15 @@ fn happen(world: &mut World, happening: &Happening) {
 
 /// Everything that may only grow.
 fn counters(status: &JobStatus) -> Vec<i32> {
-    let roles = status.replica_statuses.values().flat_map(|role| [role.restarts, role.in_place_restarts]);
-    [status.restarts, status.counted_restarts].map(Option::unwrap_or_default).into_iter().chain(roles).collect()
+    let roles = status
+        .replica_statuses
+        .values()
+        .flat_map(|role| [role.restarts, role.in_place_restarts]);
+    [status.restarts, status.counted_restarts]
+        .map(Option::unwrap_or_default)
+        .into_iter()
+        .chain(roles)
+        .collect()
 }
 
 fn live(roles: Set, manifest: Value, happenings: &[Happening]) -> Result<(), TestCaseError> {
@@ -92,9 +113,19 @@ fn live(roles: Set, manifest: Value, happenings: &[Happening]) -> Result<(), Tes
         let before = world.status();
         happen(&mut world, happening);
         let after = world.status();
-        prop_assert!(world.is_quiet(), "not at rest after {happening:?}: {:?}", world.cluster.plan(world.now));
-        let fell = counters(&before).iter().zip(counters(&after)).any(|(before, after)| *before > after);
-        prop_assert!(!fell, "a counter fell after {happening:?}: {before:?} {after:?}");
+        prop_assert!(
+            world.is_quiet(),
+            "not at rest after {happening:?}: {:?}",
+            world.cluster.plan(world.now)
+        );
+        let fell = counters(&before)
+            .iter()
+            .zip(counters(&after))
+            .any(|(before, after)| *before > after);
+        prop_assert!(
+            !fell,
+            "a counter fell after {happening:?}: {before:?} {after:?}"
+        );
         if before.is_finished() {
             prop_assert_eq!(before.conditions, after.conditions);
             prop_assert!(world.planned().is_empty());
@@ -110,13 +141,24 @@ fn live(roles: Set, manifest: Value, happenings: &[Happening]) -> Result<(), Tes
             world.exit(replica, 0);
         }
     }
-    let policy_runs_for_ever = world.status().replica_statuses.values().any(|role| role.active > 0);
-    prop_assert!(world.status().is_finished() || policy_runs_for_ever, "never ended: {:?}", world.status());
+    let policy_runs_for_ever = world
+        .status()
+        .replica_statuses
+        .values()
+        .any(|role| role.active > 0);
+    prop_assert!(
+        world.status().is_finished() || policy_runs_for_ever,
+        "never ended: {:?}",
+        world.status()
+    );
     Ok(())
 }
 
 fn lives() -> u32 {
-    std::env::var("MXJOB_RANDOM_LIVES").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
+    std::env::var("MXJOB_RANDOM_LIVES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(400)
 }
 
 proptest! {

@@ -13,15 +13,29 @@ fn a_job_is_created_runs_and_succeeds() {
     for roles in SETS {
         let mut world = roles.world(1, 2, 2);
         assert_eq!((world.pods().len(), world.services()), (5, 5));
-        assert_eq!((world.phase().as_str(), world.status().ready.as_deref()), ("Created", Some("0/5")));
+        assert_eq!(
+            (world.phase().as_str(), world.status().ready.as_deref()),
+            ("Created", Some("0/5"))
+        );
         world.start_all();
-        assert_eq!((world.phase().as_str(), world.status().ready.as_deref()), ("Running", Some("5/5")));
-        for replica in [roles.worker(0), roles.server(0), roles.chief(0), roles.server(1)] {
+        assert_eq!(
+            (world.phase().as_str(), world.status().ready.as_deref()),
+            ("Running", Some("5/5"))
+        );
+        for replica in [
+            roles.worker(0),
+            roles.server(0),
+            roles.chief(0),
+            roles.server(1),
+        ] {
             world.exit(replica, 0);
             assert_eq!(world.phase(), "Running");
         }
         world.exit(roles.worker(1), 0);
-        assert_eq!(world.conditions(), ["Created=True", "Running=False", "Succeeded=True"]);
+        assert_eq!(
+            world.conditions(),
+            ["Created=True", "Running=False", "Succeeded=True"]
+        );
         assert!(world.status().completion_time.is_some());
         assert_eq!((world.pods().len(), world.services()), (5, 0));
         assert!(world.is_quiet());
@@ -68,7 +82,11 @@ fn the_planner_says_when_to_look_again_after_the_chief_has_ended() {
     for roles in SETS {
         let mut world = World::running(roles, roles.job(1, 0, 1));
         world.exit(roles.chief(0), 0);
-        let wait = world.cluster.next_deadline().unwrap().duration_since(world.now);
+        let wait = world
+            .cluster
+            .next_deadline()
+            .unwrap()
+            .duration_since(world.now);
         assert_eq!(wait.as_secs(), 30);
     }
 }
@@ -115,11 +133,25 @@ fn a_final_condition_never_changes() {
 fn the_status_of_a_finished_job_says_what_each_role_did() {
     let roles = support::MX;
     let mut world = World::running(roles, roles.job(1, 1, 2));
-    for replica in [roles.worker(0), roles.worker(1), roles.server(0), roles.chief(0)] {
+    for replica in [
+        roles.worker(0),
+        roles.worker(1),
+        roles.server(0),
+        roles.chief(0),
+    ] {
         world.exit(replica, 0);
     }
     let workers = world.counts("Worker");
-    assert_eq!((workers.succeeded, workers.completed_indexes.as_deref()), (2, Some("0-1")));
-    assert_eq!(world.message(ConditionType::Succeeded), "MXJob demo is successfully completed.");
-    assert_eq!(world.status().chief.as_deref(), Some("Scheduler/0 Succeeded"));
+    assert_eq!(
+        (workers.succeeded, workers.completed_indexes.as_deref()),
+        (2, Some("0-1"))
+    );
+    assert_eq!(
+        world.message(ConditionType::Succeeded),
+        "MXJob demo is successfully completed."
+    );
+    assert_eq!(
+        world.status().chief.as_deref(),
+        Some("Scheduler/0 Succeeded")
+    );
 }

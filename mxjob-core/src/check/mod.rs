@@ -26,18 +26,44 @@ pub fn structure(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
 /// Judges a job as if it were just being created: every rule that admission has, and those that
 /// only the operator can check. For a spec whose structure has no errors.
 pub fn rules(table: &'static RoleTable, name: &str, spec: &JobSpec) -> Vec<Problem> {
-    let mut problems = verdicts(table, &Subject { name, spec, old: None });
+    let mut problems = verdicts(
+        table,
+        &Subject {
+            name,
+            spec,
+            old: None,
+        },
+    );
     problems.extend(operator::size(table, spec));
     problems.extend(operator::port_clashes(table, spec));
     problems
 }
 
 /// Judges an edit as admission does; `finished`: the job had succeeded or failed before it.
-pub fn edit(table: &'static RoleTable, name: &str, old: &JobSpec, finished: bool, new: &JobSpec) -> Vec<Problem> {
-    let old = Some(Before { spec: old, finished });
-    verdicts(table, &Subject { name, spec: new, old })
+pub fn edit(
+    table: &'static RoleTable,
+    name: &str,
+    old: &JobSpec,
+    finished: bool,
+    new: &JobSpec,
+) -> Vec<Problem> {
+    let old = Some(Before {
+        spec: old,
+        finished,
+    });
+    verdicts(
+        table,
+        &Subject {
+            name,
+            spec: new,
+            old,
+        },
+    )
 }
 
 fn verdicts(table: &'static RoleTable, subject: &Subject<'_>) -> Vec<Problem> {
-    Rule::of(table).into_iter().flat_map(|rule| rule.verdict(table, subject)).collect()
+    Rule::of(table)
+        .into_iter()
+        .flat_map(|rule| rule.verdict(table, subject))
+        .collect()
 }

@@ -14,10 +14,17 @@ pub const MAX_REPLICAS: i64 = 100_000;
 
 /// More replicas than any cluster has pods.
 pub(super) fn size(table: &RoleTable, spec: &JobSpec) -> Option<Problem> {
-    let default = |key: &str| table.find(key).map_or(1, |id| i64::from(table.role(id).default));
-    let replicas = |(key, entry): (&String, &ReplicaSpec)| entry.replicas.map_or_else(|| default(key), i64::from);
+    let default = |key: &str| {
+        table
+            .find(key)
+            .map_or(1, |id| i64::from(table.role(id).default))
+    };
+    let replicas = |(key, entry): (&String, &ReplicaSpec)| {
+        entry.replicas.map_or_else(|| default(key), i64::from)
+    };
     let total: i64 = spec.mx_replica_specs.iter().map(replicas).sum();
-    let message = || format!("{total} replicas in all: at most {MAX_REPLICAS}, a cluster has no more pods");
+    let message =
+        || format!("{total} replicas in all: at most {MAX_REPLICAS}, a cluster has no more pods");
     (total > MAX_REPLICAS).then(|| Problem::error("spec.mxReplicaSpecs", message()))
 }
 
@@ -26,15 +33,27 @@ pub(super) fn size(table: &RoleTable, spec: &JobSpec) -> Option<Problem> {
 pub(super) fn port_clashes(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
     let mut found = Vec::new();
     for (key, entry) in &spec.mx_replica_specs {
-        let Some(role) = table.find(key).map(|id| table.role(id)) else { continue };
+        let Some(role) = table.find(key).map(|id| table.role(id)) else {
+            continue;
+        };
         let ports = ports(table, role, entry);
         for (at, port) in ports.iter().enumerate() {
-            let clash = ports.iter().take(at).find(|other| other.container != port.container && same_port(&other.port, &port.port));
+            let clash = ports.iter().take(at).find(|other| {
+                other.container != port.container && same_port(&other.port, &port.port)
+            });
             let message = |other: &Listed| {
                 let number = port_number(&port.port);
-                format!("port {number} is also a port of container {}: containers of a pod share its ports", other.name)
+                format!(
+                    "port {number} is also a port of container {}: containers of a pod share its ports",
+                    other.name
+                )
             };
-            let path = format!("{}.template.spec.containers[{}]{}", role_path(key), port.container, port.place);
+            let path = format!(
+                "{}.template.spec.containers[{}]{}",
+                role_path(key),
+                port.container,
+                port.place
+            );
             found.extend(clash.map(|other| Problem::error(path, message(other))));
         }
     }
@@ -57,15 +76,35 @@ struct Listed {
 fn ports(table: &RoleTable, role: &Role, entry: &ReplicaSpec) -> Vec<Listed> {
     let job_port = role.port.unwrap_or(table.port);
     let work = role.container.unwrap_or(table.container);
-    let containers = entry.template.spec.iter().flat_map(|spec| &spec.containers).enumerate();
+    let containers = entry
+        .template
+        .spec
+        .iter()
+        .flat_map(|spec| &spec.containers)
+        .enumerate();
     let mut all = Vec::new();
     for (at, container) in containers {
-        let listed = |place: String, port: ContainerPort| Listed { container: at, name: container.name.clone(), place, port };
+        let listed = |place: String, port: ContainerPort| Listed {
+            container: at,
+            name: container.name.clone(),
+            place,
+            port,
+        };
         let given = container.ports.as_deref().unwrap_or_default();
-        all.extend(given.iter().enumerate().map(|(index, port)| listed(format!(".ports[{index}]"), port.clone())));
-        let has_job_port = given.iter().any(|port| port.name.as_deref() == Some(job_port.name));
+        all.extend(
+            given
+                .iter()
+                .enumerate()
+                .map(|(index, port)| listed(format!(".ports[{index}]"), port.clone())),
+        );
+        let has_job_port = given
+            .iter()
+            .any(|port| port.name.as_deref() == Some(job_port.name));
         if container.name == work && !has_job_port {
-            let default = ContainerPort { container_port: job_port.number.into(), ..ContainerPort::default() };
+            let default = ContainerPort {
+                container_port: job_port.number.into(),
+                ..ContainerPort::default()
+            };
             all.push(listed(String::new(), default));
         }
     }

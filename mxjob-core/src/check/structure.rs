@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSON, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value};
 
 use super::suggest::suggestion;
@@ -32,7 +31,10 @@ impl Structure {
         if let Some(known) = made.iter().find(|one| std::ptr::eq(one.table, table)) {
             return Arc::clone(known);
         }
-        let new = Arc::new(Self { table, root: walked(table) });
+        let new = Arc::new(Self {
+            table,
+            root: walked(table),
+        });
         made.push(Arc::clone(&new));
         new
     }
@@ -51,9 +53,15 @@ impl Structure {
     /// Says what the object is when it is not ours. Items of a list need not say what they are.
     fn identity(&self, fields: &Map<String, Value>, problems: &mut Vec<Problem>) {
         let names = self.table.crd;
-        let wanted = [("apiVersion", format!("{}/{}", names.group, schema::VERSION)), ("kind", names.kind.to_owned())];
+        let wanted = [
+            ("apiVersion", format!("{}/{}", names.group, schema::VERSION)),
+            ("kind", names.kind.to_owned()),
+        ];
         for (field, wanted) in wanted {
-            let given = fields.get(field).and_then(Value::as_str).filter(|given| *given != wanted);
+            let given = fields
+                .get(field)
+                .and_then(Value::as_str)
+                .filter(|given| *given != wanted);
             let message = |given| format!("{given:?} is not supported: must be {wanted:?}");
             problems.extend(given.map(|given| Problem::error(field, message(given))));
         }
@@ -66,7 +74,7 @@ fn walked(table: &'static RoleTable) -> JSONSchemaProps {
     let mut root = schema::schema(table);
     root.required = Some(vec!["spec".to_owned()]);
     let fields = root.properties.get_or_insert_default();
-    fields.insert("metadata".to_owned(), schema::bare::<ObjectMeta>());
+    fields.insert("metadata".to_owned(), schema::metadata());
     fields.insert("status".to_owned(), JSONSchemaProps::default());
     root
 }
@@ -87,27 +95,52 @@ fn walk(schema: &JSONSchemaProps, value: &Value, path: Path<'_>, problems: &mut 
             integer_bounds(schema, number).into_iter().for_each(error);
         }
         ("integer", Value::Number(number)) => error(format!("must be an integer, not {number}")),
-        ("int-or-string", Value::String(_)) | ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => {}
+        ("int-or-string", Value::String(_))
+        | ("number", Value::Number(_))
+        | ("boolean", Value::Bool(_)) => {}
         ("int-or-string", Value::Number(number)) if number.is_i64() || number.is_u64() => {}
-        ("int-or-string", Value::Number(number)) => error(format!("must be an integer or a string: write \"{number}\"")),
-        (_, value) => error(format!("must be {}, not {}", article(expected), described(value, expected))),
+        ("int-or-string", Value::Number(number)) => error(format!(
+            "must be an integer or a string: write \"{number}\""
+        )),
+        (_, value) => error(format!(
+            "must be {}, not {}",
+            article(expected),
+            described(value, expected)
+        )),
     }
 }
 
-fn object(schema: &JSONSchemaProps, fields: &Map<String, Value>, path: Path<'_>, problems: &mut Vec<Problem>) {
+fn object(
+    schema: &JSONSchemaProps,
+    fields: &Map<String, Value>,
+    path: Path<'_>,
+    problems: &mut Vec<Problem>,
+) {
     // The API server drops null where the schema does not ask for it.
     let given = || fields.iter().filter(|(_, value)| !value.is_null());
-    let missing = schema.required.iter().flatten().filter(|name| given().all(|(key, _)| key != *name));
+    let missing = schema
+        .required
+        .iter()
+        .flatten()
+        .filter(|name| given().all(|(key, _)| key != *name));
     problems.extend(missing.map(|name| Problem::error(path.key(name).to_string(), "is required")));
     let count = i64::try_from(given().count()).unwrap_or(i64::MAX);
-    let bounds = count_bounds(count, schema.min_properties, schema.max_properties, "entries");
+    let bounds = count_bounds(
+        count,
+        schema.min_properties,
+        schema.max_properties,
+        "entries",
+    );
     problems.extend(bounds.map(|message| Problem::error(path.to_string(), message)));
     let known = schema.properties.as_ref();
     for (key, value) in given() {
-        let field = known.and_then(|known| known.get(key)).or(match &schema.additional_properties {
-            Some(JSONSchemaPropsOrBool::Schema(values)) => Some(values),
-            _ => None,
-        });
+        let field =
+            known
+                .and_then(|known| known.get(key))
+                .or(match &schema.additional_properties {
+                    Some(JSONSchemaPropsOrBool::Schema(values)) => Some(values),
+                    _ => None,
+                });
         match (field, known) {
             (Some(field), _) => walk(field, value, path.key(key), problems),
             (None, Some(known)) => problems.push(unknown(known, key, path)),
@@ -119,8 +152,13 @@ fn object(schema: &JSONSchemaProps, fields: &Map<String, Value>, path: Path<'_>,
 
 fn unknown(known: &BTreeMap<String, JSONSchemaProps>, key: &str, path: Path<'_>) -> Problem {
     let names = known.keys().map(String::as_str);
-    let hint = suggestion(key, names).map(|name| format!(": did you mean {name}?")).unwrap_or_default();
-    Problem::warning(path.key(key).to_string(), format!("unknown field, it is ignored{hint}"))
+    let hint = suggestion(key, names)
+        .map(|name| format!(": did you mean {name}?"))
+        .unwrap_or_default();
+    Problem::warning(
+        path.key(key).to_string(),
+        format!("unknown field, it is ignored{hint}"),
+    )
 }
 
 fn array(schema: &JSONSchemaProps, items: &[Value], path: Path<'_>, problems: &mut Vec<Problem>) {
@@ -135,36 +173,70 @@ fn array(schema: &JSONSchemaProps, items: &[Value], path: Path<'_>, problems: &m
 }
 
 fn count_bounds(count: i64, min: Option<i64>, max: Option<i64>, what: &str) -> Option<String> {
-    let few = min.filter(|min| count < *min).map(|min| format!("must have at least {min} {what}"));
-    few.or_else(|| max.filter(|max| count > *max).map(|max| format!("must have at most {max} {what}, not {count}")))
+    let few = min
+        .filter(|min| count < *min)
+        .map(|min| format!("must have at least {min} {what}"));
+    few.or_else(|| {
+        max.filter(|max| count > *max)
+            .map(|max| format!("must have at most {max} {what}, not {count}"))
+    })
 }
 
 fn text_bounds(schema: &JSONSchemaProps, text: &str) -> Option<String> {
     if let Some(allowed) = &schema.enum_ {
-        let names: Vec<_> = allowed.iter().filter_map(|JSON(one)| one.as_str()).collect();
+        let names: Vec<_> = allowed
+            .iter()
+            .filter_map(|JSON(one)| one.as_str())
+            .collect();
         if names.contains(&text) {
             return None;
         }
-        let hint = suggestion(text, names.iter().copied()).map(|name| format!("; did you mean {name}?"));
-        let quoted: Vec<_> = names.iter().map(|name| if name.is_empty() { "\"\"" } else { *name }).collect();
-        return Some(format!("must be one of {}, not {text:?}{}", quoted.join(", "), hint.unwrap_or_default()));
+        let hint =
+            suggestion(text, names.iter().copied()).map(|name| format!("; did you mean {name}?"));
+        let quoted: Vec<_> = names
+            .iter()
+            .map(|name| if name.is_empty() { "\"\"" } else { *name })
+            .collect();
+        return Some(format!(
+            "must be one of {}, not {text:?}{}",
+            quoted.join(", "),
+            hint.unwrap_or_default()
+        ));
     }
     let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
     let long = schema.max_length.filter(|max| length > *max);
     long.map(|max| format!("must have at most {max} characters"))
 }
 
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "bounds are small whole numbers")]
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "bounds are small whole numbers"
+)]
 fn integer_bounds(schema: &JSONSchemaProps, number: &serde_json::Number) -> Option<String> {
     let narrow = schema.format.as_deref() == Some("int32");
-    let fits = number.as_i64().is_some_and(|number| !narrow || i32::try_from(number).is_ok());
+    let fits = number
+        .as_i64()
+        .is_some_and(|number| !narrow || i32::try_from(number).is_ok());
     if !fits {
-        let largest = if narrow { i64::from(i32::MAX) } else { i64::MAX };
+        let largest = if narrow {
+            i64::from(i32::MAX)
+        } else {
+            i64::MAX
+        };
         return Some(format!("must be at most {largest}, not {number}"));
     }
     let value = number.as_f64().unwrap_or_default();
-    let small = schema.minimum.filter(|min| value < *min).map(|min| format!("must be {min} or more, not {number}"));
-    small.or_else(|| schema.maximum.filter(|max| value > *max).map(|max| format!("must be {max} or less, not {number}")))
+    let small = schema
+        .minimum
+        .filter(|min| value < *min)
+        .map(|min| format!("must be {min} or more, not {number}"));
+    small.or_else(|| {
+        schema
+            .maximum
+            .filter(|max| value > *max)
+            .map(|max| format!("must be {max} or less, not {number}"))
+    })
 }
 
 fn article(expected: &str) -> &'static str {
@@ -183,7 +255,9 @@ fn article(expected: &str) -> &'static str {
 fn described(value: &Value, expected: &str) -> String {
     match value {
         Value::Null => "empty".to_owned(),
-        Value::Bool(_) | Value::Number(_) if expected == "string" => format!("{value}: write \"{value}\""),
+        Value::Bool(_) | Value::Number(_) if expected == "string" => {
+            format!("{value}: write \"{value}\"")
+        }
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) => format!("the string {text:?}"),
         Value::Array(_) => "a list".to_owned(),

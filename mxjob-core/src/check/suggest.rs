@@ -1,11 +1,18 @@
 //! The name that was probably meant.
 
 /// The name nearest to `given`, if one is near.
-pub(super) fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn suggestion<'a>(
+    given: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let lower = given.to_lowercase();
     let likeness = |name: &str| strsim::jaro_winkler(&lower, &name.to_lowercase());
-    let near = names.into_iter().map(|name| (name, likeness(name))).filter(|(_, likeness)| *likeness > NEAR);
-    near.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(name, _)| name)
+    let near = names
+        .into_iter()
+        .map(|name| (name, likeness(name)))
+        .filter(|(_, likeness)| *likeness > NEAR);
+    near.max_by(|(_, one), (_, other)| one.total_cmp(other))
+        .map(|(name, _)| name)
 }
 
 /// Below this, a suggestion puzzles more than it helps.

@@ -16,8 +16,16 @@ const ALPHA_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";
 pub fn warnings(table: &'static RoleTable, spec: &JobSpec) -> Vec<Problem> {
     let mut found = Vec::new();
     for (key, entry) in &spec.mx_replica_specs {
-        let Some(role) = table.find(key).map(|id| table.role(id)) else { continue };
-        let one = One { table, spec, key, entry, role };
+        let Some(role) = table.find(key).map(|id| table.role(id)) else {
+            continue;
+        };
+        let one = One {
+            table,
+            spec,
+            key,
+            entry,
+            role,
+        };
         found.extend(one.restart_policy());
         found.extend(one.template_restart_policy());
         found.extend(one.label());
@@ -65,9 +73,13 @@ impl<'a> One<'a> {
             let message = "has no effect: spec.failurePolicy alone decides about failed replicas";
             return given.map(|_| self.warn("restartPolicy", message));
         }
-        let policy = given.or(self.role.restart.first().copied()).unwrap_or_default();
+        let policy = given
+            .or(self.role.restart.first().copied())
+            .unwrap_or_default();
         let peers = self.spec.mx_replica_specs.len() > 1 || self.entry.replicas.unwrap_or(1) > 1;
-        let cannot_return = self.mode().filter(|mode| mode.fixed_membership && peers && self.role.mode_env)?;
+        let cannot_return = self
+            .mode()
+            .filter(|mode| mode.fixed_membership && peers && self.role.mode_env)?;
         let message = format!(
             "{}: a restarted {} cannot rejoin a job of mode {}; spec.failurePolicy restarts the whole job instead",
             policy.name(),
@@ -79,22 +91,35 @@ impl<'a> One<'a> {
 
     fn template_restart_policy(&self) -> Option<Problem> {
         let given = self.entry.template.spec.as_ref()?.restart_policy.as_ref()?;
-        let message = format!("{given} is overwritten by restartPolicy of the role: set that instead");
+        let message =
+            format!("{given} is overwritten by restartPolicy of the role: set that instead");
         Some(self.warn("template.spec.restartPolicy", message))
     }
 
     fn label(&self) -> Option<Problem> {
         let unused = self.entry.label.is_some() && !self.role.label;
-        unused.then(|| self.warn("label", format!("has no effect: {} has no label", self.role.name)))
+        unused.then(|| {
+            self.warn(
+                "label",
+                format!("has no effect: {} has no label", self.role.name),
+            )
+        })
     }
 
     fn accelerators(&self) -> Vec<Problem> {
         let mut found = Vec::new();
         for (path, container) in self.containers() {
-            let Some(resources) = &container.resources else { continue };
-            for (list, amounts) in [("limits", &resources.limits), ("requests", &resources.requests)] {
+            let Some(resources) = &container.resources else {
+                continue;
+            };
+            for (list, amounts) in [
+                ("limits", &resources.limits),
+                ("requests", &resources.requests),
+            ] {
                 for (name, amount) in amounts.iter().flatten() {
-                    let problem = |message| Problem::warning(format!("{path}.resources.{list}[{name}]"), message);
+                    let problem = |message| {
+                        Problem::warning(format!("{path}.resources.{list}[{name}]"), message)
+                    };
                     found.extend(self.accelerator(name, amount).map(problem));
                 }
             }
@@ -104,24 +129,48 @@ impl<'a> One<'a> {
 
     fn accelerator(&self, name: &str, Quantity(amount): &Quantity) -> Option<String> {
         if name == ALPHA_GPU {
-            return Some("gone from Kubernetes, it is replaced by nvidia.com/gpu: write that instead".to_owned());
+            return Some(
+                "gone from Kubernetes, it is replaced by nvidia.com/gpu: write that instead"
+                    .to_owned(),
+            );
         }
-        let users: Vec<_> = self.table.roles_of(self.role.mode).map(|id| self.table.role(id)).collect();
-        let users: Vec<_> = users.into_iter().filter(|role| role.gpu).map(|role| role.name).collect();
-        let users = if users.is_empty() { "no role" } else { &users.join(", ") };
+        let users: Vec<_> = self
+            .table
+            .roles_of(self.role.mode)
+            .map(|id| self.table.role(id))
+            .collect();
+        let users: Vec<_> = users
+            .into_iter()
+            .filter(|role| role.gpu)
+            .map(|role| role.name)
+            .collect();
+        let users = if users.is_empty() {
+            "no role"
+        } else {
+            &users.join(", ")
+        };
         let idle = !self.role.gpu && is_accelerator(name) && amount != "0";
-        idle.then(|| format!("{} does not use accelerators (only {users}): they would be idle", self.role.name))
+        idle.then(|| {
+            format!(
+                "{} does not use accelerators (only {users}): they would be idle",
+                self.role.name
+            )
+        })
     }
 
     /// Variables of the user's that the operator sets to something else.
     fn variables(&self) -> Vec<Problem> {
         let names = self.overwriting();
         let mut found = Vec::new();
-        for (path, container) in self.containers().filter(|(path, _)| !path.contains(".initContainers[")) {
+        for (path, container) in self
+            .containers()
+            .filter(|(path, _)| !path.contains(".initContainers["))
+        {
             for (at, var) in container.env.iter().flatten().enumerate() {
                 let message = || format!("{} is overwritten: the operator sets it", var.name);
                 let ours = names.contains(&var.name.as_str());
-                found.extend(ours.then(|| Problem::warning(format!("{path}.env[{at}]"), message())));
+                found
+                    .extend(ours.then(|| Problem::warning(format!("{path}.env[{at}]"), message())));
             }
         }
         found
@@ -134,49 +183,95 @@ impl<'a> One<'a> {
             needed.is_none_or(|id| has_replica(self.spec, self.table.role(id)))
         };
         let whole = |block: &'static [Env]| if block.iter().all(has) { block } else { &[] };
-        let of_mode = self.mode().filter(|_| self.role.mode_env).map(|mode| mode.env).unwrap_or_default();
-        let of_role = if !of_mode.is_empty() && whole(of_mode).is_empty() { &[] } else { whole(self.role.env) };
+        let of_mode = self
+            .mode()
+            .filter(|_| self.role.mode_env)
+            .map(|mode| mode.env)
+            .unwrap_or_default();
+        let of_role = if !of_mode.is_empty() && whole(of_mode).is_empty() {
+            &[]
+        } else {
+            whole(self.role.env)
+        };
         let declared = whole(of_mode).iter().chain(of_role);
-        let ours = declared.filter(|env| !matches!(env.source, Source::Default(_))).map(|env| env.name);
+        let ours = declared
+            .filter(|env| !matches!(env.source, Source::Default(_)))
+            .map(|env| env.name);
         self.table.config_env.into_iter().chain(ours).collect()
     }
 
     fn container_names(&self) -> Vec<Problem> {
         let all: Vec<_> = self.containers().collect();
         let seen = |at: usize, name: &str| all.iter().take(at).any(|(_, other)| other.name == name);
-        let twice = all.iter().enumerate().filter(|(at, (_, one))| seen(*at, &one.name));
-        let message = |name: &str| format!("another container is named {name}: the API server refuses such a pod");
-        twice.map(|(_, (path, one))| Problem::warning(format!("{path}.name"), message(&one.name))).collect()
+        let twice = all
+            .iter()
+            .enumerate()
+            .filter(|(at, (_, one))| seen(*at, &one.name));
+        let message = |name: &str| {
+            format!("another container is named {name}: the API server refuses such a pod")
+        };
+        twice
+            .map(|(_, (path, one))| Problem::warning(format!("{path}.name"), message(&one.name)))
+            .collect()
     }
 }
 
 fn is_accelerator(resource: &str) -> bool {
-    let Some((vendor, name)) = resource.split_once('/') else { return false };
-    vendor == "nvidia.com" || ["gpu", "tpu", "npu", "neuron", "gaudi"].iter().any(|word| name.contains(word))
+    let Some((vendor, name)) = resource.split_once('/') else {
+        return false;
+    };
+    vendor == "nvidia.com"
+        || ["gpu", "tpu", "npu", "neuron", "gaudi"]
+            .iter()
+            .any(|word| name.contains(word))
 }
 
 fn managed_by(table: &RoleTable, spec: &JobSpec) -> Option<Problem> {
     let ours = labels::manager(table);
-    let other = spec.run_policy.as_ref()?.managed_by.as_ref().filter(|manager| **manager != ours)?;
-    let message = format!("{other:?} runs this job: mxjob leaves it alone (its own name is {ours:?})");
+    let other = spec
+        .run_policy
+        .as_ref()?
+        .managed_by
+        .as_ref()
+        .filter(|manager| **manager != ours)?;
+    let message =
+        format!("{other:?} runs this job: mxjob leaves it alone (its own name is {ours:?})");
     Some(Problem::warning("spec.runPolicy.managedBy", message))
 }
 
 fn retryable(spec: &JobSpec) -> Option<Problem> {
     let given = spec.run_policy.as_ref()?.retryable_exit_codes.is_some();
-    let mut policies = spec.mx_replica_specs.values().map(|entry| entry.restart_policy);
-    let used = policies.any(|policy| policy == Some(RestartPolicy::ExitCode)) && spec.failure_policy.is_none();
-    let message = "has no effect: no role has restartPolicy ExitCode, or spec.failurePolicy decides";
+    let mut policies = spec
+        .mx_replica_specs
+        .values()
+        .map(|entry| entry.restart_policy);
+    let used = policies.any(|policy| policy == Some(RestartPolicy::ExitCode))
+        && spec.failure_policy.is_none();
+    let message =
+        "has no effect: no role has restartPolicy ExitCode, or spec.failurePolicy decides";
     (given && !used).then(|| Problem::warning("spec.runPolicy.retryableExitCodes", message))
 }
 
 /// Roles in a failure policy that the job does not have.
 fn absent_roles(spec: &JobSpec) -> Vec<Problem> {
-    let has = |role: &str| spec.mx_replica_specs.keys().any(|key| key.eq_ignore_ascii_case(role));
+    let has = |role: &str| {
+        spec.mx_replica_specs
+            .keys()
+            .any(|key| key.eq_ignore_ascii_case(role))
+    };
     let mut found = Vec::new();
     for (path, rule) in failure_rules(spec) {
-        for (at, role) in rule.roles.iter().flatten().enumerate().filter(|(_, role)| !has(role)) {
-            found.push(Problem::warning(format!("{path}.roles[{at}]"), format!("the job has no {role}: never matches")));
+        for (at, role) in rule
+            .roles
+            .iter()
+            .flatten()
+            .enumerate()
+            .filter(|(_, role)| !has(role))
+        {
+            found.push(Problem::warning(
+                format!("{path}.roles[{at}]"),
+                format!("the job has no {role}: never matches"),
+            ));
         }
     }
     found

@@ -26,25 +26,50 @@ pub(super) fn spec(table: &'static RoleTable, spec: &JobSpec) -> Result<Spec, Pr
         mode: mode(table, spec)?,
         roles: roles(table, spec)?,
         success: spec.success_policy.unwrap_or_default(),
-        failure: spec.failure_policy.as_ref().map(|policy| failure(table, policy)).transpose()?,
-        services: spec.network.as_ref().and_then(|network| network.services).unwrap_or_default(),
-        clean: run.clean_pod_policy.or(spec.clean_pod_policy).unwrap_or_default(),
-        ttl: run.ttl_seconds_after_finished.or(spec.ttl_seconds_after_finished).map(i64::from),
+        failure: spec
+            .failure_policy
+            .as_ref()
+            .map(|policy| failure(table, policy))
+            .transpose()?,
+        services: spec
+            .network
+            .as_ref()
+            .and_then(|network| network.services)
+            .unwrap_or_default(),
+        clean: run
+            .clean_pod_policy
+            .or(spec.clean_pod_policy)
+            .unwrap_or_default(),
+        ttl: run
+            .ttl_seconds_after_finished
+            .or(spec.ttl_seconds_after_finished)
+            .map(i64::from),
         deadline: run.active_deadline_seconds.or(spec.active_deadline_seconds),
         backoff_limit: run.backoff_limit.or(spec.backoff_limit),
         retryable,
         suspend: run.suspend.unwrap_or(false),
-        managed_elsewhere: run.managed_by.is_some_and(|manager| manager != labels::manager(table)),
+        managed_elsewhere: run
+            .managed_by
+            .is_some_and(|manager| manager != labels::manager(table)),
     })
 }
 
 /// The mode that a spec names, or the one that all its roles belong to.
 fn mode(table: &'static RoleTable, spec: &JobSpec) -> Result<&'static Mode, Problem> {
-    let roles = spec.mx_replica_specs.keys().filter_map(|key| table.find(key));
-    let name = spec.job_mode.as_deref().or_else(|| roles.map(|id| table.role(id).mode).next());
+    let roles = spec
+        .mx_replica_specs
+        .keys()
+        .filter_map(|key| table.find(key));
+    let name = spec
+        .job_mode
+        .as_deref()
+        .or_else(|| roles.map(|id| table.role(id).mode).next());
     name.and_then(|name| table.mode(name)).ok_or_else(|| {
         let modes: Vec<_> = table.modes.iter().map(|mode| mode.name).collect();
-        Problem::error("spec.jobMode", format!("must be one of {}", modes.join(", ")))
+        Problem::error(
+            "spec.jobMode",
+            format!("must be one of {}", modes.join(", ")),
+        )
     })
 }
 
@@ -52,7 +77,9 @@ fn roles(table: &'static RoleTable, spec: &JobSpec) -> Result<Vec<RoleSpec>, Pro
     let mut roles = Vec::with_capacity(spec.mx_replica_specs.len());
     for (key, replicas) in &spec.mx_replica_specs {
         let path = format!("spec.mxReplicaSpecs.{key}");
-        let id = table.find(key).ok_or_else(|| Problem::error(path, "unknown replica type"))?;
+        let id = table
+            .find(key)
+            .ok_or_else(|| Problem::error(path, "unknown replica type"))?;
         roles.push(role(table, id, replicas));
     }
     roles.sort_by_key(|role| role.id);
@@ -61,15 +88,30 @@ fn roles(table: &'static RoleTable, spec: &JobSpec) -> Result<Vec<RoleSpec>, Pro
 
 fn role(table: &'static RoleTable, id: RoleId, spec: &ReplicaSpec) -> RoleSpec {
     let role = table.role(id);
-    let annotations = spec.template.metadata.as_ref().and_then(|meta| meta.annotations.as_ref());
-    let annotated = annotations.and_then(|all| all.get(LABEL_ANNOTATION)).cloned();
+    let annotations = spec
+        .template
+        .metadata
+        .as_ref()
+        .and_then(|meta| meta.annotations.as_ref());
+    let annotated = annotations
+        .and_then(|all| all.get(LABEL_ANNOTATION))
+        .cloned();
     let mut template = spec.template.clone();
-    let port = job_port(&mut template, role.container.unwrap_or(table.container), role.port.unwrap_or(table.port));
+    let port = job_port(
+        &mut template,
+        role.container.unwrap_or(table.container),
+        role.port.unwrap_or(table.port),
+    );
     RoleSpec {
         id,
         role,
-        replicas: spec.replicas.map_or(role.default, |replicas| u32::try_from(replicas).unwrap_or(0)),
-        restart: spec.restart_policy.or(role.restart.first().copied()).unwrap_or_default(),
+        replicas: spec.replicas.map_or(role.default, |replicas| {
+            u32::try_from(replicas).unwrap_or(0)
+        }),
+        restart: spec
+            .restart_policy
+            .or(role.restart.first().copied())
+            .unwrap_or_default(),
         label: annotated.or_else(|| spec.label.clone()).unwrap_or_default(),
         port,
         template: Arc::new(template),
@@ -80,16 +122,28 @@ fn role(table: &'static RoleTable, id: RoleId, spec: &ReplicaSpec) -> RoleSpec {
 /// that name, else the user's port of that number, else one is added.
 fn job_port(template: &mut PodTemplateSpec, container: &str, port: Port) -> u16 {
     let containers = template.spec.as_mut().map(|spec| &mut spec.containers);
-    let Some(container) = containers.into_iter().flatten().find(|one| one.name == container) else {
+    let Some(container) = containers
+        .into_iter()
+        .flatten()
+        .find(|one| one.name == container)
+    else {
         return port.number;
     };
-    if let Some(named) = ports(container).iter().find(|one| one.name.as_deref() == Some(port.name)) {
+    if let Some(named) = ports(container)
+        .iter()
+        .find(|one| one.name.as_deref() == Some(port.name))
+    {
         return u16::try_from(named.container_port).unwrap_or(port.number);
     }
     let same = |one: &&mut ContainerPort| {
-        one.container_port == i32::from(port.number) && one.protocol.as_deref().is_none_or(|name| name == "TCP")
+        one.container_port == i32::from(port.number)
+            && one.protocol.as_deref().is_none_or(|name| name == "TCP")
     };
-    if let Some(same) = container.ports.as_mut().and_then(|ports| ports.iter_mut().find(same)) {
+    if let Some(same) = container
+        .ports
+        .as_mut()
+        .and_then(|ports| ports.iter_mut().find(same))
+    {
         same.name.get_or_insert_with(|| port.name.to_owned());
         return port.number;
     }
@@ -106,21 +160,43 @@ fn ports(container: &Container) -> &[ContainerPort] {
 }
 
 fn failure(table: &'static RoleTable, policy: &FailurePolicy) -> Result<FailureSpec, Problem> {
-    let rules = policy.rules.as_deref().unwrap_or_default().iter().enumerate();
+    let rules = policy
+        .rules
+        .as_deref()
+        .unwrap_or_default()
+        .iter()
+        .enumerate();
     Ok(FailureSpec {
         max_restarts: policy.max_restarts.unwrap_or(MAX_RESTARTS),
-        rules: rules.map(|(at, one)| rule(table, at, one)).collect::<Result<_, _>>()?,
+        rules: rules
+            .map(|(at, one)| rule(table, at, one))
+            .collect::<Result<_, _>>()?,
     })
 }
 
-fn rule(table: &'static RoleTable, at: usize, rule: &v1::FailureRule) -> Result<FailureRule, Problem> {
+fn rule(
+    table: &'static RoleTable,
+    at: usize,
+    rule: &v1::FailureRule,
+) -> Result<FailureRule, Problem> {
     let path = format!("spec.failurePolicy.rules[{at}]");
     let known = |name: &String| {
-        let unknown = || Problem::error(format!("{path}.roles"), format!("unknown replica type {name:?}"));
+        let unknown = || {
+            Problem::error(
+                format!("{path}.roles"),
+                format!("unknown replica type {name:?}"),
+            )
+        };
         table.find(name).ok_or_else(unknown)
     };
-    let roles = rule.roles.as_ref().map(|names| names.iter().map(known).collect::<Result<Vec<_>, _>>());
-    let codes = rule.exit_codes.as_ref().map(|codes| exit_codes(&format!("{path}.exitCodes"), codes));
+    let roles = rule
+        .roles
+        .as_ref()
+        .map(|names| names.iter().map(known).collect::<Result<Vec<_>, _>>());
+    let codes = rule
+        .exit_codes
+        .as_ref()
+        .map(|codes| exit_codes(&format!("{path}.exitCodes"), codes));
     Ok(FailureRule {
         action: rule.action,
         roles: roles.transpose()?,
@@ -132,6 +208,9 @@ fn rule(table: &'static RoleTable, at: usize, rule: &v1::FailureRule) -> Result<
 
 fn exit_codes(path: &str, entries: &[String]) -> Result<ExitCodes, Problem> {
     ExitCodes::parse(entries).map_err(|bad| {
-        Problem::error(path, format!("{bad:?} must be \"N\" or \"N-M\" with 1 <= N <= M <= 255"))
+        Problem::error(
+            path,
+            format!("{bad:?} must be \"N\" or \"N-M\" with 1 <= N <= M <= 255"),
+        )
     })
 }

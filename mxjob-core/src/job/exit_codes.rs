@@ -14,7 +14,11 @@ impl ExitCodes {
 
     /// Reads `"N"` or `"N-M"` entries with 1 <= N <= M <= 255; the first bad entry otherwise.
     pub fn parse<'a>(entries: &'a [String]) -> Result<Self, &'a str> {
-        entries.iter().map(|entry| parse_entry(entry).ok_or(entry.as_str())).collect::<Result<_, &'a str>>().map(Self)
+        entries
+            .iter()
+            .map(|entry| parse_entry(entry).ok_or(entry.as_str()))
+            .collect::<Result<_, &'a str>>()
+            .map(Self)
     }
 
     /// True when `code` is one of them.
@@ -32,7 +36,9 @@ fn parse_entry(entry: &str) -> Option<RangeInclusive<i32>> {
 /// Digits without sign or leading zero, as the CRD's pattern has it.
 fn parse_code(text: &str) -> Option<i32> {
     let plain = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|code| plain && (1..=255).contains(code))
+    text.parse()
+        .ok()
+        .filter(|code| plain && (1..=255).contains(code))
 }
 
 #[cfg(test)]
@@ -48,7 +54,9 @@ mod tests {
 
     #[test]
     fn refuses_what_the_schema_refuses() {
-        for bad in ["0", "256", "5-2", "1-", "-1", "+1", "01", "a", "", "1-2-3", " 1"] {
+        for bad in [
+            "0", "256", "5-2", "1-", "-1", "+1", "01", "a", "", "1-2-3", " 1",
+        ] {
             assert_eq!(ExitCodes::parse(&[bad.to_owned()]), Err(bad), "{bad:?}");
         }
     }

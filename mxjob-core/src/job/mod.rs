@@ -7,7 +7,6 @@ mod read;
 use std::fmt;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +80,9 @@ impl Spec {
 
     /// The job's replicas of the role of that name.
     pub fn role_named(&self, name: &str) -> Option<&RoleSpec> {
-        self.roles.iter().find(|role| role.role.name.eq_ignore_ascii_case(name))
+        self.roles
+            .iter()
+            .find(|role| role.role.name.eq_ignore_ascii_case(name))
     }
 
     /// How many replicas the job wants in all.
@@ -96,12 +97,18 @@ impl Spec {
 
     /// The chief: the first of the mode's chief roles that has replicas.
     pub fn chief(&self) -> Option<&RoleSpec> {
-        self.mode.chief.iter().find_map(|name| self.role_named(name).filter(|role| role.replicas > 0))
+        self.mode
+            .chief
+            .iter()
+            .find_map(|name| self.role_named(name).filter(|role| role.replicas > 0))
     }
 
     /// The roles that the job waits for after its chief, those with replicas.
     pub fn workers(&self) -> impl Iterator<Item = &RoleSpec> {
-        self.mode.workers.iter().filter_map(|name| self.role_named(name).filter(|role| role.replicas > 0))
+        self.mode
+            .workers
+            .iter()
+            .filter_map(|name| self.role_named(name).filter(|role| role.replicas > 0))
     }
 }
 
@@ -185,12 +192,20 @@ pub struct Problem {
 impl Problem {
     /// A mistake that keeps the job from running.
     pub fn error(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, path: path.into(), message: message.into() }
+        Self {
+            severity: Severity::Error,
+            path: path.into(),
+            message: message.into(),
+        }
     }
 
     /// Something odd that does not keep the job from running.
     pub fn warning(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, path: path.into(), message: message.into() }
+        Self {
+            severity: Severity::Warning,
+            path: path.into(),
+            message: message.into(),
+        }
     }
 
     /// True for a mistake that keeps the job from running.
@@ -201,7 +216,11 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() { out.write_str(&self.message) } else { write!(out, "{}: {}", self.path, self.message) }
+        if self.path.is_empty() {
+            out.write_str(&self.message)
+        } else {
+            write!(out, "{}: {}", self.path, self.message)
+        }
     }
 }
 
@@ -214,6 +233,3 @@ pub enum Severity {
     /// The job can run.
     Warning,
 }
-
-/// The time now, as an argument: nothing here reads a clock.
-pub type Now = Timestamp;

@@ -14,18 +14,33 @@ impl Job {
         let meta = meta(object.get("metadata").unwrap_or(&Value::Null));
         let status = object.get("status").map(status).unwrap_or_default();
         let spec = spec(table, &meta, object);
-        Self { table, meta, status, spec }
+        Self {
+            table,
+            meta,
+            status,
+            spec,
+        }
     }
 }
 
 fn meta(meta: &Value) -> JobMeta {
-    let text = |key: &str| meta.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |key: &str| {
+        meta.get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     JobMeta {
         namespace: text("namespace"),
         name: text("name"),
         uid: text("uid"),
-        generation: meta.get("generation").and_then(Value::as_i64).unwrap_or_default(),
-        deleting: meta.get("deletionTimestamp").is_some_and(|time| !time.is_null()),
+        generation: meta
+            .get("generation")
+            .and_then(Value::as_i64)
+            .unwrap_or_default(),
+        deleting: meta
+            .get("deletionTimestamp")
+            .is_some_and(|time| !time.is_null()),
     }
 }
 
@@ -36,7 +51,9 @@ fn status(value: &Value) -> JobStatus {
             let alone = Map::from_iter([((*key).clone(), (*field).clone())]);
             serde_json::from_value::<JobStatus>(Value::Object(alone)).is_ok()
         });
-        let readable = readable.map(|(key, field)| (key.clone(), field.clone())).collect();
+        let readable = readable
+            .map(|(key, field)| (key.clone(), field.clone()))
+            .collect();
         serde_json::from_value(Value::Object(readable)).unwrap_or_default()
     })
 }
@@ -51,5 +68,9 @@ fn spec(table: &'static RoleTable, meta: &JobMeta, object: &Value) -> Result<Spe
 
 fn errors(problems: Vec<Problem>) -> Result<(), Vec<Problem>> {
     let errors: Vec<_> = problems.into_iter().filter(Problem::is_error).collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(errors)
+    }
 }

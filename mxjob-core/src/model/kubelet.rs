@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{
-    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Pod,
-    PodCondition, PodStatus,
+    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting,
+    ContainerStatus, Pod, PodCondition, PodStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -35,10 +35,24 @@ impl ModelPod {
     pub(super) fn new(mut pod: Pod, table: &'static RoleTable, job: Option<&Job>) -> Option<Self> {
         let name = pod.metadata.name.as_deref()?;
         let replica = names::parse(table, &job?.meta.name, name)?;
-        let container = table.role(replica.role).container.unwrap_or(table.container);
-        pod.status = Some(PodStatus { phase: Some("Pending".to_owned()), ..PodStatus::default() });
+        let container = table
+            .role(replica.role)
+            .container
+            .unwrap_or(table.container);
+        pod.status = Some(PodStatus {
+            phase: Some("Pending".to_owned()),
+            ..PodStatus::default()
+        });
         let (restart_at, running_since) = (None, None);
-        Some(Self { pod, replica, container, restart_at, handed_over: false, running_since, restarts: 0 })
+        Some(Self {
+            pod,
+            replica,
+            container,
+            restart_at,
+            handed_over: false,
+            running_since,
+            restarts: 0,
+        })
     }
 
     pub(super) fn uid(&self) -> &str {
@@ -46,7 +60,10 @@ impl ModelPod {
     }
 
     pub(super) fn target(&self) -> Target {
-        Target { name: self.pod.metadata.name.clone().unwrap_or_default(), uid: self.uid().to_owned() }
+        Target {
+            name: self.pod.metadata.name.clone().unwrap_or_default(),
+            uid: self.uid().to_owned(),
+        }
     }
 
     pub(super) const fn container(&self) -> &'static str {
@@ -68,13 +85,19 @@ impl ModelPod {
     }
 
     fn phase(&self) -> &str {
-        self.pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
+        self.pod
+            .status
+            .as_ref()
+            .and_then(|status| status.phase.as_deref())
+            .unwrap_or_default()
     }
 
     fn started(&mut self, now: Timestamp) {
         self.running_since = Some(now);
         let state = ContainerState {
-            running: Some(ContainerStateRunning { started_at: Some(Time(now)) }),
+            running: Some(ContainerStateRunning {
+                started_at: Some(Time(now)),
+            }),
             ..ContainerState::default()
         };
         self.show("Running", state, true);
@@ -83,7 +106,8 @@ impl ModelPod {
     fn exited(&mut self, now: Timestamp, code: i32, reason: Option<String>) {
         let ended = ContainerStateTerminated {
             exit_code: code,
-            reason: reason.or_else(|| Some(if code == 0 { "Completed" } else { "Error" }.to_owned())),
+            reason: reason
+                .or_else(|| Some(if code == 0 { "Completed" } else { "Error" }.to_owned())),
             started_at: self.running_since.map(Time),
             finished_at: Some(Time(now)),
             ..ContainerStateTerminated::default()
@@ -91,18 +115,44 @@ impl ModelPod {
         if self.restarts_in_place(code) {
             let wait = crash_wait(self.restarts);
             self.restarts += 1;
-            self.restart_at = Some(now.checked_add(SignedDuration::from_secs(wait)).unwrap_or(now));
-            let waiting = ContainerStateWaiting { reason: Some("CrashLoopBackOff".to_owned()), message: None };
-            self.show("Running", ContainerState { waiting: Some(waiting), ..ContainerState::default() }, false);
+            self.restart_at = Some(
+                now.checked_add(SignedDuration::from_secs(wait))
+                    .unwrap_or(now),
+            );
+            let waiting = ContainerStateWaiting {
+                reason: Some("CrashLoopBackOff".to_owned()),
+                message: None,
+            };
+            self.show(
+                "Running",
+                ContainerState {
+                    waiting: Some(waiting),
+                    ..ContainerState::default()
+                },
+                false,
+            );
         } else {
             let phase = if code == 0 { "Succeeded" } else { "Failed" };
-            self.show(phase, ContainerState { terminated: Some(ended), ..ContainerState::default() }, false);
+            self.show(
+                phase,
+                ContainerState {
+                    terminated: Some(ended),
+                    ..ContainerState::default()
+                },
+                false,
+            );
         }
     }
 
     fn restarts_in_place(&self, code: i32) -> bool {
-        let policy = self.pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref()).unwrap_or("Always");
-        policy == RestartPolicy::Always.name() || (policy == RestartPolicy::OnFailure.name() && code != 0)
+        let policy = self
+            .pod
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.restart_policy.as_deref())
+            .unwrap_or("Always");
+        policy == RestartPolicy::Always.name()
+            || (policy == RestartPolicy::OnFailure.name() && code != 0)
     }
 
     fn show(&mut self, phase: &str, state: ContainerState, ready: bool) {
@@ -141,7 +191,9 @@ impl Cluster {
         let uid = match &report {
             Report::Started { uid } | Report::Exited { uid, .. } => uid.clone(),
         };
-        let Some((name, pod)) = self.pods.iter_mut().find(|(_, pod)| pod.uid() == uid) else { return };
+        let Some((name, pod)) = self.pods.iter_mut().find(|(_, pod)| pod.uid() == uid) else {
+            return;
+        };
         match report {
             Report::Started { .. } => pod.started(now),
             Report::Exited { .. } if pod.pod.metadata.deletion_timestamp.is_some() => {
@@ -163,7 +215,11 @@ impl Cluster {
 
     /// Starts containers whose wait is over.
     pub(super) fn start_due(&mut self, now: Timestamp) {
-        for pod in self.pods.values_mut().filter(|pod| pod.restart_at.is_some_and(|at| at <= now)) {
+        for pod in self
+            .pods
+            .values_mut()
+            .filter(|pod| pod.restart_at.is_some_and(|at| at <= now))
+        {
             pod.restart_at = None;
             let restart = u32::try_from(pod.restarts).unwrap_or(0);
             self.work.push_back(pod.start(restart));

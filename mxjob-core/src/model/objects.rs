@@ -21,7 +21,10 @@ impl Cluster {
         let kind = self.table.crd.plural;
         let meta = object.get_mut("metadata").and_then(Value::as_object_mut);
         let meta = meta.ok_or(ApiError::NoName { kind })?;
-        let name = meta.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+        let name = meta
+            .get("name")
+            .and_then(Value::as_str)
+            .filter(|name| !name.is_empty());
         let name = name.ok_or(ApiError::NoName { kind })?.to_owned();
         if self.job.is_some() {
             return Err(ApiError::AlreadyExists { kind, name });
@@ -39,7 +42,11 @@ impl Cluster {
 
     /// Asks for the job's deletion: its services go, its pods are stopped, then it is gone.
     pub fn delete_job(&mut self, now: Timestamp) {
-        if let Some(meta) = self.object.get_mut("metadata").and_then(Value::as_object_mut) {
+        if let Some(meta) = self
+            .object
+            .get_mut("metadata")
+            .and_then(Value::as_object_mut)
+        {
             meta.insert("deletionTimestamp".to_owned(), json!(now.to_string()));
             let object = self.object.take();
             self.store(object);
@@ -57,7 +64,10 @@ impl Cluster {
         let revision = self.next_revision();
         let mut object = self.object.take();
         if let Some(object) = object.as_object_mut() {
-            object.insert("status".to_owned(), serde_json::to_value(status).unwrap_or_default());
+            object.insert(
+                "status".to_owned(),
+                serde_json::to_value(status).unwrap_or_default(),
+            );
             if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
                 meta.insert("resourceVersion".to_owned(), json!(revision.to_string()));
             }
@@ -66,7 +76,9 @@ impl Cluster {
     }
 
     pub(super) fn create_pod(&mut self, mut pod: Pod, now: Timestamp) -> Result<(), ApiError> {
-        let name = self.admit("pods", &mut pod.metadata, now, |cluster, name| cluster.pods.contains_key(name))?;
+        let name = self.admit("pods", &mut pod.metadata, now, |cluster, name| {
+            cluster.pods.contains_key(name)
+        })?;
         if let Some(model) = ModelPod::new(pod, self.table, self.job.as_ref()) {
             self.work.push_back(model.start(0));
             self.pods.insert(name, model);
@@ -74,7 +86,11 @@ impl Cluster {
         Ok(())
     }
 
-    pub(super) fn create_service(&mut self, mut service: Service, now: Timestamp) -> Result<(), ApiError> {
+    pub(super) fn create_service(
+        &mut self,
+        mut service: Service,
+        now: Timestamp,
+    ) -> Result<(), ApiError> {
         let taken = |cluster: &Self, name: &str| cluster.services.contains_key(name);
         let name = self.admit("services", &mut service.metadata, now, taken)?;
         self.services.insert(name, service);
@@ -103,23 +119,39 @@ impl Cluster {
     /// Deletes a pod: at once when nothing of it runs, else when it has been stopped.
     pub(super) fn delete_pod(&mut self, target: &Target, now: Timestamp) -> Result<(), ApiError> {
         let Target { name, uid } = target;
-        let pod = self.pods.get_mut(name).ok_or_else(|| ApiError::NotFound { kind: "pods", name: name.clone() })?;
+        let pod = self.pods.get_mut(name).ok_or_else(|| ApiError::NotFound {
+            kind: "pods",
+            name: name.clone(),
+        })?;
         if pod.uid() != uid {
-            return Err(ApiError::Conflict { kind: "pods", name: name.clone() });
+            return Err(ApiError::Conflict {
+                kind: "pods",
+                name: name.clone(),
+            });
         }
         let queued = self.work.len();
-        self.work.retain(|work| !(matches!(work, Work::Start { .. }) && work.uid() == uid));
+        self.work
+            .retain(|work| !(matches!(work, Work::Start { .. }) && work.uid() == uid));
         if queued > self.work.len() || !pod.handed_over || pod.is_idle() {
             self.pods.remove(name);
             self.collect();
         } else if pod.pod.metadata.deletion_timestamp.is_none() {
-            let grace = pod.pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
+            let grace = pod
+                .pod
+                .spec
+                .as_ref()
+                .and_then(|spec| spec.termination_grace_period_seconds);
             let grace = grace.unwrap_or(GRACE).max(0);
-            let end = now.checked_add(SignedDuration::from_secs(grace)).unwrap_or(now);
+            let end = now
+                .checked_add(SignedDuration::from_secs(grace))
+                .unwrap_or(now);
             pod.pod.metadata.deletion_timestamp = Some(Time(end));
             pod.restart_at = None;
             let grace = Duration::from_secs(u64::try_from(grace).unwrap_or(0));
-            self.work.push_back(Work::Stop { uid: uid.clone(), grace });
+            self.work.push_back(Work::Stop {
+                uid: uid.clone(),
+                grace,
+            });
         }
         Ok(())
     }
@@ -127,9 +159,15 @@ impl Cluster {
     pub(super) fn delete_service(&mut self, target: &Target) -> Result<(), ApiError> {
         let name = &target.name;
         let service = self.services.get(name);
-        let service = service.ok_or_else(|| ApiError::NotFound { kind: "services", name: name.clone() })?;
+        let service = service.ok_or_else(|| ApiError::NotFound {
+            kind: "services",
+            name: name.clone(),
+        })?;
         if service.metadata.uid.as_ref() != Some(&target.uid) {
-            return Err(ApiError::Conflict { kind: "services", name: name.clone() });
+            return Err(ApiError::Conflict {
+                kind: "services",
+                name: name.clone(),
+            });
         }
         self.services.remove(name);
         Ok(())

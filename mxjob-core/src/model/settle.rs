@@ -17,7 +17,9 @@ impl Cluster {
         self.start_due(now);
         let mut events = Vec::new();
         for _ in 0..ROUNDS {
-            let Some(plan) = self.plan(now) else { return events };
+            let Some(plan) = self.plan(now) else {
+                return events;
+            };
             self.wake_at = plan.wake_at;
             if plan.status.is_none() && plan.actions.is_empty() {
                 return events;
@@ -30,9 +32,20 @@ impl Cluster {
     /// What the planner says to the cluster as it is; `None` without a job.
     pub fn plan(&self, now: Timestamp) -> Option<Plan> {
         let job = self.job.as_ref()?;
-        let pods: Vec<_> = self.pods.values().map(|one| PodView::of(&one.pod, one.container())).collect();
+        let pods: Vec<_> = self
+            .pods
+            .values()
+            .map(|one| PodView::of(&one.pod, one.container()))
+            .collect();
         let services: Vec<_> = self.services.values().map(ServiceView::of).collect();
-        Some(plan::plan(&Observed { job, pods: &pods, services: &services }, now))
+        Some(plan::plan(
+            &Observed {
+                job,
+                pods: &pods,
+                services: &services,
+            },
+            now,
+        ))
     }
 
     fn apply(&mut self, plan: Plan, now: Timestamp, events: &mut Vec<Event>) {
@@ -41,14 +54,26 @@ impl Cluster {
         }
         events.extend(plan.events);
         let Some(job) = self.job.clone() else { return };
-        let wiring = job.spec.as_ref().ok().map(|spec| Wiring::new(&job, spec, self.addresses.clone()));
+        let wiring = job
+            .spec
+            .as_ref()
+            .ok()
+            .map(|spec| Wiring::new(&job, spec, self.addresses.clone()));
         for action in &plan.actions {
-            let error = self.act(wiring.as_ref(), action, now).err().map(|error| error.to_string());
+            let error = self
+                .act(wiring.as_ref(), action, now)
+                .err()
+                .map(|error| error.to_string());
             events.push(action.outcome(&job, error.as_deref().map_or(Ok(()), Err)));
         }
     }
 
-    fn act(&mut self, wiring: Option<&Wiring<'_>>, action: &Action, now: Timestamp) -> Result<(), ApiError> {
+    fn act(
+        &mut self,
+        wiring: Option<&Wiring<'_>>,
+        action: &Action,
+        now: Timestamp,
+    ) -> Result<(), ApiError> {
         match action {
             Action::DeletePod(target) => self.delete_pod(target, now),
             Action::DeleteService(target) => self.delete_service(target),
@@ -64,9 +89,9 @@ impl Cluster {
                 let service = wiring.and_then(|wiring| wiring.service(*replica));
                 service.map_or(Ok(()), |service| self.create_service(service, now))
             }
-            Action::CreateJobService => {
-                wiring.map_or(Ok(()), |wiring| self.create_service(wiring.job_service(), now))
-            }
+            Action::CreateJobService => wiring.map_or(Ok(()), |wiring| {
+                self.create_service(wiring.job_service(), now)
+            }),
         }
     }
 }

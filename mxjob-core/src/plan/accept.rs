@@ -7,10 +7,14 @@ use crate::job::Spec;
 
 /// Notes that the job was seen.
 pub(super) fn accept(draft: &mut Draft<'_>, spec: &Spec) {
-    draft.status.observed_generation = Some(draft.job.meta.generation).filter(|generation| *generation > 0);
+    draft.status.observed_generation =
+        Some(draft.job.meta.generation).filter(|generation| *generation > 0);
     draft.status.mode = Some(spec.mode.name.to_owned());
     if draft.status.condition(ConditionType::Created).is_none() {
-        let message = format!("{} {} is created.", draft.job.table.crd.kind, draft.job.meta.name);
+        let message = format!(
+            "{} {} is created.",
+            draft.job.table.crd.kind, draft.job.meta.name
+        );
         let reason = draft.reason("Created");
         conditions::set_true(draft, ConditionType::Created, reason, message);
     }

@@ -4,9 +4,17 @@ use super::draft::Draft;
 use crate::api::v1::{Condition, ConditionType, JobStatus};
 
 /// Makes a condition true. Running and Restarting push each other out.
-pub(super) fn set_true(draft: &mut Draft<'_>, kind: ConditionType, reason: String, message: String) {
+pub(super) fn set_true(
+    draft: &mut Draft<'_>,
+    kind: ConditionType,
+    reason: String,
+    message: String,
+) {
     if let Some(opposite) = opposite(kind) {
-        draft.status.conditions.retain(|one| one.kind != opposite.name());
+        draft
+            .status
+            .conditions
+            .retain(|one| one.kind != opposite.name());
     }
     let now = draft.stamp();
     let conditions = &mut draft.status.conditions;
@@ -30,7 +38,11 @@ pub(super) fn set_true(draft: &mut Draft<'_>, kind: ConditionType, reason: Strin
 /// Makes a condition that is there false; `None` keeps its reason and message.
 pub(super) fn set_false(draft: &mut Draft<'_>, kind: ConditionType, why: Option<(String, String)>) {
     let now = draft.stamp();
-    let known = draft.status.conditions.iter_mut().find(|one| one.kind == kind.name() && one.is_true());
+    let known = draft
+        .status
+        .conditions
+        .iter_mut()
+        .find(|one| one.kind == kind.name() && one.is_true());
     if let Some(known) = known {
         "False".clone_into(&mut known.status);
         known.last_update_time = Some(now.clone());
@@ -45,7 +57,11 @@ pub(super) fn set_false(draft: &mut Draft<'_>, kind: ConditionType, why: Option<
 /// The newest true condition, Stalled aside: what `phase` shows.
 pub(super) fn newest(status: &JobStatus) -> Option<&Condition> {
     let stalled = ConditionType::Stalled.name();
-    status.conditions.iter().rev().find(|one| one.is_true() && one.kind != stalled)
+    status
+        .conditions
+        .iter()
+        .rev()
+        .find(|one| one.is_true() && one.kind != stalled)
 }
 
 fn opposite(kind: ConditionType) -> Option<ConditionType> {

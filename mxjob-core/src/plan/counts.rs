@@ -9,14 +9,31 @@ use crate::api::v1::ConditionType;
 use crate::job::{Replica, Spec};
 
 /// Writes counts and columns. `current` are the pods of this life that are to stay.
-pub(super) fn write(draft: &mut Draft<'_>, spec: &Spec, memory: &Memory, current: &BTreeMap<Replica, &PodView>) {
+pub(super) fn write(
+    draft: &mut Draft<'_>,
+    spec: &Spec,
+    memory: &Memory,
+    current: &BTreeMap<Replica, &PodView>,
+) {
     memory.store(spec, &mut draft.status);
     let mut all_ready = 0;
     for role in &spec.roles {
-        let status = draft.status.replica_statuses.entry(role.role.name.to_owned()).or_default();
-        let completed = memory.role(role.id).map_or(0, |memory| memory.completed.len());
-        let pods = || current.iter().filter(|(replica, pod)| replica.role == role.id && !pod.deleting);
-        let count = |test: fn(&PodView) -> bool| i32::try_from(pods().filter(|(_, pod)| test(pod)).count()).unwrap_or(i32::MAX);
+        let status = draft
+            .status
+            .replica_statuses
+            .entry(role.role.name.to_owned())
+            .or_default();
+        let completed = memory
+            .role(role.id)
+            .map_or(0, |memory| memory.completed.len());
+        let pods = || {
+            current
+                .iter()
+                .filter(|(replica, pod)| replica.role == role.id && !pod.deleting)
+        };
+        let count = |test: fn(&PodView) -> bool| {
+            i32::try_from(pods().filter(|(_, pod)| test(pod)).count()).unwrap_or(i32::MAX)
+        };
         status.active = count(|pod| pod.phase == PodPhase::Running);
         status.ready = count(|pod| pod.phase == PodPhase::Running && pod.ready);
         status.failed = count(|pod| pod.phase == PodPhase::Failed);
@@ -32,7 +49,10 @@ pub(super) fn write(draft: &mut Draft<'_>, spec: &Spec, memory: &Memory, current
 pub(super) fn columns(draft: &mut Draft<'_>) {
     let newest = conditions::newest(&draft.status);
     let phase = newest.map(|one| one.kind.clone());
-    let stalled = draft.status.condition(ConditionType::Stalled).filter(|one| one.is_true());
+    let stalled = draft
+        .status
+        .condition(ConditionType::Stalled)
+        .filter(|one| one.is_true());
     let reason = stalled.or(newest).and_then(|one| one.reason.clone());
     draft.status.phase = phase;
     draft.status.reason = reason;
@@ -41,7 +61,10 @@ pub(super) fn columns(draft: &mut Draft<'_>) {
 /// `Scheduler/0 Running`: the first chief replica and its pod's phase.
 fn chief(spec: &Spec, memory: &Memory, current: &BTreeMap<Replica, &PodView>) -> Option<String> {
     let chief = spec.chief()?;
-    let replica = Replica { role: chief.id, index: 0 };
+    let replica = Replica {
+        role: chief.id,
+        index: 0,
+    };
     let phase = match current.get(&replica) {
         Some(pod) => pod.phase,
         None if memory.has_completed(replica) => PodPhase::Succeeded,

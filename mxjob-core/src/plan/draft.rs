@@ -19,7 +19,14 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     pub(super) fn new(job: &'a Job, now: Timestamp) -> Self {
         let status = job.status.clone();
-        Self { job, now, status, actions: Vec::new(), events: Vec::new(), wake_at: None }
+        Self {
+            job,
+            now,
+            status,
+            actions: Vec::new(),
+            events: Vec::new(),
+            wake_at: None,
+        }
     }
 
     /// Now, in whole seconds: all that the API keeps of a time.
@@ -34,7 +41,9 @@ impl<'a> Draft<'a> {
 
     /// Looks again when `seconds` have passed since `start`; true when they have.
     pub(super) fn passed(&mut self, start: Timestamp, seconds: i64) -> bool {
-        let due = start.checked_add(jiff::SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+        let due = start
+            .checked_add(jiff::SignedDuration::from_secs(seconds))
+            .unwrap_or(Timestamp::MAX);
         if due > self.now {
             self.wake(due);
         }
@@ -43,13 +52,19 @@ impl<'a> Draft<'a> {
 
     pub(super) fn delete_pod(&mut self, pod: &PodView) {
         if !pod.deleting {
-            self.actions.push(Action::DeletePod(Target { name: pod.name.clone(), uid: pod.uid.clone() }));
+            self.actions.push(Action::DeletePod(Target {
+                name: pod.name.clone(),
+                uid: pod.uid.clone(),
+            }));
         }
     }
 
     pub(super) fn delete_service(&mut self, service: &ServiceView) {
         if !service.deleting {
-            let target = Target { name: service.name.clone(), uid: service.uid.clone() };
+            let target = Target {
+                name: service.name.clone(),
+                uid: service.uid.clone(),
+            };
             self.actions.push(Action::DeleteService(target));
         }
     }
@@ -65,6 +80,11 @@ impl<'a> Draft<'a> {
 
     pub(super) fn into_plan(self) -> Plan {
         let status = (self.status != self.job.status).then_some(self.status);
-        Plan { status, actions: self.actions, events: self.events, wake_at: self.wake_at }
+        Plan {
+            status,
+            actions: self.actions,
+            events: self.events,
+            wake_at: self.wake_at,
+        }
     }
 }

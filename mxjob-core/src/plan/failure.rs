@@ -43,7 +43,9 @@ impl Failure<'_> {
 
     /// How long the container had run, in seconds.
     pub(super) fn ran_for(&self) -> i64 {
-        let span = self.pod.and_then(|pod| Some(pod.finished_at?.duration_since(pod.started_at?)));
+        let span = self
+            .pod
+            .and_then(|pod| Some(pod.finished_at?.duration_since(pod.started_at?)));
         span.map_or(0, |span| span.as_secs())
     }
 
@@ -54,7 +56,9 @@ impl Failure<'_> {
     fn has_reason(&self, reason: &str) -> bool {
         match self.pod {
             None => reason == DELETED,
-            Some(pod) => pod.reason.as_deref() == Some(reason) || (pod.disrupted && reason == DISRUPTED),
+            Some(pod) => {
+                pod.reason.as_deref() == Some(reason) || (pod.disrupted && reason == DISRUPTED)
+            }
         }
     }
 
@@ -72,15 +76,25 @@ impl Failure<'_> {
             Some(rule) => match rule.action {
                 FailureAction::FailJob => Response::FailJob,
                 FailureAction::RestartReplica => Response::Replace { counts: true },
-                FailureAction::RestartJob => Response::RestartJob { counts: rule.counts },
+                FailureAction::RestartJob => Response::RestartJob {
+                    counts: rule.counts,
+                },
             },
         }
     }
 
     fn matches(&self, rule: &FailureRule) -> bool {
-        rule.roles.as_ref().is_none_or(|roles| roles.contains(&self.replica.role))
-            && rule.exit_codes.as_ref().is_none_or(|codes| codes.contains(self.code()))
-            && rule.reasons.as_ref().is_none_or(|reasons| reasons.iter().any(|reason| self.has_reason(reason)))
+        rule.roles
+            .as_ref()
+            .is_none_or(|roles| roles.contains(&self.replica.role))
+            && rule
+                .exit_codes
+                .as_ref()
+                .is_none_or(|codes| codes.contains(self.code()))
+            && rule
+                .reasons
+                .as_ref()
+                .is_none_or(|reasons| reasons.iter().any(|reason| self.has_reason(reason)))
     }
 
     fn by_role(&self, spec: &Spec) -> Response {

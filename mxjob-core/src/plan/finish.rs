@@ -27,7 +27,11 @@ pub(super) fn finish(
     conclude(draft, end);
     let failed = draft.status.is(ConditionType::Failed);
     let stays = |pod: &PodView| !goes(spec.clean, failed, pod);
-    let current = current.iter().filter(|(_, pod)| stays(pod)).map(|(replica, pod)| (*replica, *pod)).collect();
+    let current = current
+        .iter()
+        .filter(|(_, pod)| stays(pod))
+        .map(|(replica, pod)| (*replica, *pod))
+        .collect();
     counts::write(draft, spec, memory, &current);
     clean_up(draft, world, spec.clean, spec.ttl);
 }
@@ -38,7 +42,8 @@ pub(super) fn refuse(draft: &mut Draft<'_>, world: &World<'_>, problems: &[Probl
         let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
         let reason = format!("FailedInvalid{}Spec", draft.job.table.crd.kind);
         let message = lines.join("; ");
-        draft.status.observed_generation = Some(draft.job.meta.generation).filter(|generation| *generation > 0);
+        draft.status.observed_generation =
+            Some(draft.job.meta.generation).filter(|generation| *generation > 0);
         draft.event(Event::warning(reason.clone(), message.clone()));
         end(draft, ConditionType::Failed, reason, message);
         counts::columns(draft);
@@ -47,10 +52,20 @@ pub(super) fn refuse(draft: &mut Draft<'_>, world: &World<'_>, problems: &[Probl
 }
 
 /// Deletes what a finished job leaves, and the job itself when its time has come.
-pub(super) fn clean_up(draft: &mut Draft<'_>, world: &World<'_>, policy: CleanPodPolicy, ttl: Option<i64>) {
+pub(super) fn clean_up(
+    draft: &mut Draft<'_>,
+    world: &World<'_>,
+    policy: CleanPodPolicy,
+    ttl: Option<i64>,
+) {
     let failed = draft.status.is(ConditionType::Failed);
-    world.own_pods().filter(|pod| goes(policy, failed, pod)).for_each(|pod| draft.delete_pod(pod));
-    world.own_services().for_each(|service| draft.delete_service(service));
+    world
+        .own_pods()
+        .filter(|pod| goes(policy, failed, pod))
+        .for_each(|pod| draft.delete_pod(pod));
+    world
+        .own_services()
+        .for_each(|service| draft.delete_service(service));
     if let (Some(ttl), Some(end)) = (ttl, draft.status.completion_time.clone())
         && draft.passed(end.0, ttl)
     {

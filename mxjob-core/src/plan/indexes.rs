@@ -25,7 +25,11 @@ pub(super) fn render(set: &BTreeSet<u32>) -> Option<String> {
         }
     }
     let part = |&(first, last): &(u32, u32)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
     };
     (!runs.is_empty()).then(|| runs.iter().map(part).collect::<Vec<_>>().join(","))
 }
@@ -44,7 +48,10 @@ mod tests {
 
     #[test]
     fn nonsense_and_indexes_out_of_range_are_left_out() {
-        assert_eq!(parse(Some("a,3-1,-,7-4000000000,,2"), 9), BTreeSet::from([2, 7, 8]));
+        assert_eq!(
+            parse(Some("a,3-1,-,7-4000000000,,2"), 9),
+            BTreeSet::from([2, 7, 8])
+        );
         assert_eq!(parse(None, 9), BTreeSet::new());
     }
 }

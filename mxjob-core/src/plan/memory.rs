@@ -26,10 +26,21 @@ pub(super) struct RoleMemory {
 impl Memory {
     pub(super) fn load(spec: &Spec, status: &JobStatus) -> Self {
         let load = |role: &crate::job::RoleSpec| {
-            let known = status.replica_statuses.iter().find(|(key, _)| key.eq_ignore_ascii_case(role.role.name));
-            (role.id, known.map(|(_, known)| RoleMemory::load(known, role.replicas)).unwrap_or_default())
+            let known = status
+                .replica_statuses
+                .iter()
+                .find(|(key, _)| key.eq_ignore_ascii_case(role.role.name));
+            (
+                role.id,
+                known
+                    .map(|(_, known)| RoleMemory::load(known, role.replicas))
+                    .unwrap_or_default(),
+            )
         };
-        Self { roles: spec.roles.iter().map(load).collect(), life: status.restarts.unwrap_or(0).max(0) }
+        Self {
+            roles: spec.roles.iter().map(load).collect(),
+            life: status.restarts.unwrap_or(0).max(0),
+        }
     }
 
     pub(super) fn role(&self, id: RoleId) -> Option<&RoleMemory> {
@@ -41,23 +52,31 @@ impl Memory {
     }
 
     pub(super) fn has_completed(&self, replica: Replica) -> bool {
-        self.role(replica.role).is_some_and(|role| role.completed.contains(&replica.index))
+        self.role(replica.role)
+            .is_some_and(|role| role.completed.contains(&replica.index))
     }
 
     pub(super) fn has_started(&self, replica: Replica) -> bool {
-        self.role(replica.role).is_some_and(|role| role.started.contains(&replica.index))
+        self.role(replica.role)
+            .is_some_and(|role| role.started.contains(&replica.index))
     }
 
     /// Which attempt a pod of this replica should be of.
     pub(super) fn attempt(&self, replica: Replica) -> Attempt {
-        let attempts = self.role(replica.role).and_then(|role| role.attempts.get(&replica.index));
-        Attempt { job: self.life, replica: attempts.copied().unwrap_or(0) }
+        let attempts = self
+            .role(replica.role)
+            .and_then(|role| role.attempts.get(&replica.index));
+        Attempt {
+            job: self.life,
+            replica: attempts.copied().unwrap_or(0),
+        }
     }
 
     /// True when the pod's life is over for the planner: it was counted and is to be replaced.
     pub(super) fn is_stale(&self, replica: Replica, pod: &PodView) -> bool {
         let wanted = self.attempt(replica);
-        pod.attempt.job < wanted.job || (pod.attempt.job == wanted.job && pod.attempt.replica < wanted.replica)
+        pod.attempt.job < wanted.job
+            || (pod.attempt.job == wanted.job && pod.attempt.replica < wanted.replica)
     }
 
     /// Replacements of all replicas that count.
@@ -83,7 +102,12 @@ impl Memory {
     pub(super) fn store(&self, spec: &Spec, status: &mut JobStatus) {
         for role in &spec.roles {
             if let Some(memory) = self.roles.get(&role.id) {
-                memory.store(status.replica_statuses.entry(role.role.name.to_owned()).or_default());
+                memory.store(
+                    status
+                        .replica_statuses
+                        .entry(role.role.name.to_owned())
+                        .or_default(),
+                );
             }
         }
         status.restarts = (self.life > 0).then_some(self.life);
@@ -96,7 +120,12 @@ impl RoleMemory {
         Self {
             started: indexes::parse(status.started_indexes.as_deref(), replicas),
             completed: indexes::parse(status.completed_indexes.as_deref(), replicas),
-            attempts: status.attempts.iter().filter_map(attempt).filter(|(index, _)| *index < replicas).collect(),
+            attempts: status
+                .attempts
+                .iter()
+                .filter_map(attempt)
+                .filter(|(index, _)| *index < replicas)
+                .collect(),
             restarts: status.restarts.max(0),
             in_place: status.in_place_restarts.max(0),
         }
@@ -105,7 +134,11 @@ impl RoleMemory {
     fn store(&self, status: &mut ReplicaStatus) {
         status.started_indexes = indexes::render(&self.started);
         status.completed_indexes = indexes::render(&self.completed);
-        status.attempts = self.attempts.iter().map(|(index, count)| (index.to_string(), *count)).collect();
+        status.attempts = self
+            .attempts
+            .iter()
+            .map(|(index, count)| (index.to_string(), *count))
+            .collect();
         status.restarts = self.restarts;
         status.in_place_restarts = self.in_place;
     }

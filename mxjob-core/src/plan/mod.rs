@@ -95,12 +95,20 @@ pub enum EventKind {
 impl Event {
     /// An event about something that is as it should be.
     pub fn normal(reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self { kind: EventKind::Normal, reason: reason.into(), message: message.into() }
+        Self {
+            kind: EventKind::Normal,
+            reason: reason.into(),
+            message: message.into(),
+        }
     }
 
     /// An event that somebody should look at.
     pub fn warning(reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self { kind: EventKind::Warning, reason: reason.into(), message: message.into() }
+        Self {
+            kind: EventKind::Warning,
+            reason: reason.into(),
+            message: message.into(),
+        }
     }
 }
 
@@ -115,7 +123,9 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let world = World::of(observed);
     match &job.spec {
         Ok(spec) if spec.managed_elsewhere => return Plan::default(),
-        Ok(spec) if job.status.is_finished() => finish::clean_up(&mut draft, &world, spec.clean, spec.ttl),
+        Ok(spec) if job.status.is_finished() => {
+            finish::clean_up(&mut draft, &world, spec.clean, spec.ttl)
+        }
         Ok(spec) if spec.suspend => suspend::suspend(&mut draft, &world, spec),
         Ok(spec) => run::run(&mut draft, &world, spec),
         Err(problems) => finish::refuse(&mut draft, &world, problems),
@@ -144,14 +154,20 @@ impl Action {
             Self::DeleteService(_) => (false, "Service"),
             Self::DeleteJob => (false, "Job"),
         };
-        let (verb, past, trying) =
-            if create { ("Create", "Created", "creating") } else { ("Delete", "Deleted", "deleting") };
+        let (verb, past, trying) = if create {
+            ("Create", "Created", "creating")
+        } else {
+            ("Delete", "Deleted", "deleting")
+        };
         match result {
             Ok(()) => Event::normal(
                 format!("Successful{verb}{kind}"),
                 format!("{past} {}: {}", kind.to_ascii_lowercase(), self.object(job)),
             ),
-            Err(error) => Event::warning(format!("Failed{verb}{kind}"), format!("Error {trying}: {error}")),
+            Err(error) => Event::warning(
+                format!("Failed{verb}{kind}"),
+                format!("Error {trying}: {error}"),
+            ),
         }
     }
 }

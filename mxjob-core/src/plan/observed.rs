@@ -18,7 +18,10 @@ pub struct Observed<'a> {
 
 /// What the planner needs to know of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts about a pod, not states")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about a pod, not states"
+)]
 pub struct PodView {
     /// Name.
     pub name: String,
@@ -108,7 +111,10 @@ impl Attempt {
     /// Reads the annotation's value; anything else is the first attempt.
     pub fn parse(text: &str) -> Self {
         let parsed = text.split_once('.').and_then(|(job, replica)| {
-            Some(Self { job: job.parse().ok()?, replica: replica.parse().ok()? })
+            Some(Self {
+                job: job.parse().ok()?,
+                replica: replica.parse().ok()?,
+            })
         });
         parsed.unwrap_or_default()
     }
@@ -146,7 +152,11 @@ impl PodView {
         let meta = &pod.metadata;
         let status = pod.status.clone().unwrap_or_default();
         let conditions = status.conditions.unwrap_or_default();
-        let has = |kind: &str| conditions.iter().any(|one| one.type_ == kind && one.status == "True");
+        let has = |kind: &str| {
+            conditions
+                .iter()
+                .any(|one| one.type_ == kind && one.status == "True")
+        };
         let containers = status.container_statuses.unwrap_or_default();
         let main = containers.iter().find(|one| one.name == container);
         let state = main.and_then(|one| one.state.as_ref());
@@ -157,9 +167,9 @@ impl PodView {
             .iter()
             .chain(status.init_container_statuses.iter().flatten())
             .find_map(|one| one.state.as_ref()?.waiting.as_ref()?.reason.clone());
-        let unschedulable = conditions
-            .iter()
-            .any(|one| one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable"));
+        let unschedulable = conditions.iter().any(|one| {
+            one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable")
+        });
         Self {
             name: meta.name.clone().unwrap_or_default(),
             uid: meta.uid.clone().unwrap_or_default(),
@@ -178,9 +188,15 @@ impl PodView {
             ready: has("Ready"),
             started: running || ended.is_some() || restarts > 0,
             exit_code: ended.map(|ended| ended.exit_code),
-            started_at: ended.and_then(|ended| ended.started_at.as_ref()).map(|time| time.0),
-            finished_at: ended.and_then(|ended| ended.finished_at.as_ref()).map(|time| time.0),
-            reason: status.reason.or_else(|| ended.and_then(|ended| ended.reason.clone())),
+            started_at: ended
+                .and_then(|ended| ended.started_at.as_ref())
+                .map(|time| time.0),
+            finished_at: ended
+                .and_then(|ended| ended.finished_at.as_ref())
+                .map(|time| time.0),
+            reason: status
+                .reason
+                .or_else(|| ended.and_then(|ended| ended.reason.clone())),
             disrupted: has("DisruptionTarget"),
             deleting: meta.deletion_timestamp.is_some(),
             container_restarts: restarts,
@@ -192,5 +208,8 @@ impl PodView {
 
 fn controller(meta: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta) -> Option<String> {
     let owners = meta.owner_references.as_deref().unwrap_or_default();
-    owners.iter().find(|owner| owner.controller == Some(true)).map(|owner| owner.uid.clone())
+    owners
+        .iter()
+        .find(|owner| owner.controller == Some(true))
+        .map(|owner| owner.uid.clone())
 }

@@ -21,12 +21,22 @@ pub(super) fn wait(earlier: i32) -> i64 {
 
 /// True when the wait after the failure is over; the failed pod itself keeps the time.
 pub(super) fn is_due(draft: &mut Draft<'_>, failure: &Failure<'_>, earlier: i32) -> bool {
-    let seconds = if failure.ran_for() >= LONG_RUN { 0 } else { wait(earlier) };
+    let seconds = if failure.ran_for() >= LONG_RUN {
+        0
+    } else {
+        wait(earlier)
+    };
     failure.at().is_none_or(|at| draft.passed(at, seconds))
 }
 
 /// Begins the next life of the job: everything of this one is deleted.
-pub(super) fn restart_job(draft: &mut Draft<'_>, world: &World<'_>, memory: &mut Memory, failed: &[Failure<'_>], counts: bool) {
+pub(super) fn restart_job(
+    draft: &mut Draft<'_>,
+    world: &World<'_>,
+    memory: &mut Memory,
+    failed: &[Failure<'_>],
+    counts: bool,
+) {
     restarting(draft, failed);
     for (replica, pod) in &world.pods {
         memory.role_mut(replica.role).in_place += pod.container_restarts;
@@ -41,7 +51,12 @@ pub(super) fn restart_job(draft: &mut Draft<'_>, world: &World<'_>, memory: &mut
 }
 
 /// Replaces one replica: its pod is deleted, and created again once it is gone.
-pub(super) fn replace(draft: &mut Draft<'_>, memory: &mut Memory, failure: &Failure<'_>, counts: bool) {
+pub(super) fn replace(
+    draft: &mut Draft<'_>,
+    memory: &mut Memory,
+    failure: &Failure<'_>,
+    counts: bool,
+) {
     let role = memory.role_mut(failure.replica.role);
     *role.attempts.entry(failure.replica.index).or_default() += 1;
     role.restarts += i32::from(counts);
@@ -54,10 +69,15 @@ pub(super) fn replace(draft: &mut Draft<'_>, memory: &mut Memory, failure: &Fail
 
 /// Says that the job is restarting because replicas failed.
 pub(super) fn restarting(draft: &mut Draft<'_>, failed: &[Failure<'_>]) {
-    let Some((role, count)) = worst(failed) else { return };
+    let Some((role, count)) = worst(failed) else {
+        return;
+    };
     let crd = draft.job.table.crd;
     let name = &draft.job.meta.name;
-    let message = format!("{} {name} is restarting because {count} {} replica(s) failed.", crd.singular, role.role.name);
+    let message = format!(
+        "{} {name} is restarting because {count} {} replica(s) failed.",
+        crd.singular, role.role.name
+    );
     let reason = draft.reason("Restarting");
     draft.event(Event::normal(reason.clone(), message.clone()));
     conditions::set_true(draft, ConditionType::Restarting, reason, message);
@@ -65,11 +85,21 @@ pub(super) fn restarting(draft: &mut Draft<'_>, failed: &[Failure<'_>]) {
 
 /// The first role, in the order of the table, that has failures, and how many.
 pub(super) fn worst<'a>(failed: &[Failure<'a>]) -> Option<(&'a RoleSpec, usize)> {
-    let role = failed.iter().map(|failure| failure.role).min_by_key(|role| role.id)?;
-    Some((role, failed.iter().filter(|failure| failure.role.id == role.id).count()))
+    let role = failed
+        .iter()
+        .map(|failure| failure.role)
+        .min_by_key(|role| role.id)?;
+    Some((
+        role,
+        failed
+            .iter()
+            .filter(|failure| failure.role.id == role.id)
+            .count(),
+    ))
 }
 
 /// True when in-place restarts alone have reached the limit.
 pub(super) fn in_place_limit_reached(spec: &Spec, in_place: i32) -> bool {
-    spec.backoff_limit.is_some_and(|limit| in_place >= limit.max(1))
+    spec.backoff_limit
+        .is_some_and(|limit| in_place >= limit.max(1))
 }

@@ -7,7 +7,10 @@ use super::failure::{Failure, Response};
 use super::finish::{self, End};
 use super::memory::Memory;
 use super::world::World;
-use super::{Action, Event, PodPhase, PodView, accept, conditions, counts, restart, stalled, success, suspend};
+use super::{
+    Action, Event, PodPhase, PodView, accept, conditions, counts, restart, stalled, success,
+    suspend,
+};
 use crate::api::v1::{ConditionType, Services};
 use crate::job::{Replica, Spec};
 use crate::wiring::{names, served};
@@ -42,12 +45,18 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
 
 /// The pods of this life and attempt; the others are deleted.
 fn sort<'a>(draft: &mut Draft<'_>, world: &World<'a>, spec: &Spec, memory: &Memory) -> Current<'a> {
-    let wanted = |replica: &Replica| spec.role(replica.role).is_some_and(|role| replica.index < role.replicas);
-    let (current, old): (Current<'a>, Current<'a>) =
-        world.pods.iter().map(|(replica, pod)| (*replica, *pod)).partition(|(replica, pod)| {
-            wanted(replica) && !memory.is_stale(*replica, pod)
-        });
-    old.values().chain(&world.strays).for_each(|pod| draft.delete_pod(pod));
+    let wanted = |replica: &Replica| {
+        spec.role(replica.role)
+            .is_some_and(|role| replica.index < role.replicas)
+    };
+    let (current, old): (Current<'a>, Current<'a>) = world
+        .pods
+        .iter()
+        .map(|(replica, pod)| (*replica, *pod))
+        .partition(|(replica, pod)| wanted(replica) && !memory.is_stale(*replica, pod));
+    old.values()
+        .chain(&world.strays)
+        .for_each(|pod| draft.delete_pod(pod));
     current
 }
 
@@ -65,14 +74,31 @@ fn look(draft: &mut Draft<'_>, current: &Current<'_>, memory: &mut Memory) {
 }
 
 /// The replicas that have failed: pods in phase Failed, and pods that vanished after their start.
-fn failures<'a>(world: &World<'a>, spec: &'a Spec, memory: &Memory, current: &Current<'a>) -> Vec<Failure<'a>> {
-    let all = spec.roles.iter().flat_map(|role| role.replicas().map(move |replica| (role, replica)));
+fn failures<'a>(
+    world: &World<'a>,
+    spec: &'a Spec,
+    memory: &Memory,
+    current: &Current<'a>,
+) -> Vec<Failure<'a>> {
+    let all = spec
+        .roles
+        .iter()
+        .flat_map(|role| role.replicas().map(move |replica| (role, replica)));
     let pending = all.filter(|(_, replica)| !memory.has_completed(*replica));
     let failed = pending.filter_map(|(role, replica)| match current.get(&replica) {
-        Some(pod) if pod.phase == PodPhase::Failed && !pod.deleting => Some(Failure { replica, role, pod: Some(pod) }),
+        Some(pod) if pod.phase == PodPhase::Failed && !pod.deleting => Some(Failure {
+            replica,
+            role,
+            pod: Some(pod),
+        }),
         Some(_) => None,
-        None => (memory.has_started(replica) && !world.pods.contains_key(&replica))
-            .then_some(Failure { replica, role, pod: None }),
+        None => {
+            (memory.has_started(replica) && !world.pods.contains_key(&replica)).then_some(Failure {
+                replica,
+                role,
+                pod: None,
+            })
+        }
     });
     failed.collect()
 }
@@ -87,11 +113,17 @@ fn end(
 ) -> Option<End> {
     let name = draft.job.meta.name.clone();
     let failed = |message: String| Some(End::Failed { message });
-    let fatal: Vec<_> =
-        failures.iter().filter(|one| one.response(spec) == Response::FailJob).copied().collect();
+    let fatal: Vec<_> = failures
+        .iter()
+        .filter(|one| one.response(spec) == Response::FailJob)
+        .copied()
+        .collect();
     if let Some((role, count)) = restart::worst(&fatal) {
         let singular = draft.job.table.crd.singular;
-        return failed(format!("{singular} {name} is failed because {count} {} replica(s) failed.", role.role.name));
+        return failed(format!(
+            "{singular} {name} is failed because {count} {} replica(s) failed.",
+            role.role.name
+        ));
     }
     if success::is_reached(draft, spec, memory, current) {
         return Some(End::Succeeded);
@@ -99,7 +131,9 @@ fn end(
     if let (Some(limit), Some(start)) = (spec.deadline, draft.status.start_time.clone())
         && draft.passed(start.0, limit)
     {
-        return failed(format!("Job {name} has failed because it was active longer than specified deadline"));
+        return failed(format!(
+            "Job {name} has failed because it was active longer than specified deadline"
+        ));
     }
     limit(draft, spec, memory, current, failures).and_then(failed)
 }
@@ -113,30 +147,53 @@ fn limit(
     failures: &[Failure<'_>],
 ) -> Option<String> {
     let name = &draft.job.meta.name;
-    let responses: Vec<_> = failures.iter().map(|failure| failure.response(spec)).collect();
+    let responses: Vec<_> = failures
+        .iter()
+        .map(|failure| failure.response(spec))
+        .collect();
     if let Some(policy) = &spec.failure
         && responses.contains(&Response::RestartJob { counts: true })
         && draft.status.counted_restarts.unwrap_or(0) >= policy.max_restarts
     {
         let max = policy.max_restarts;
-        return Some(format!("Job {name} has failed because it has reached maxRestarts ({max})"));
+        return Some(format!(
+            "Job {name} has failed because it has reached maxRestarts ({max})"
+        ));
     }
-    let in_place = memory.in_place() + current.values().map(|pod| pod.container_restarts).sum::<i32>();
+    let in_place = memory.in_place()
+        + current
+            .values()
+            .map(|pod| pod.container_restarts)
+            .sum::<i32>();
     let replacing = responses.contains(&Response::Replace { counts: true });
-    let passes = spec.backoff_limit.is_some_and(|limit| replacing && memory.replacements() + in_place >= limit);
-    (passes || restart::in_place_limit_reached(spec, in_place))
-        .then(|| format!("Job {name} has failed because it has reached the specified backoff limit"))
+    let passes = spec
+        .backoff_limit
+        .is_some_and(|limit| replacing && memory.replacements() + in_place >= limit);
+    (passes || restart::in_place_limit_reached(spec, in_place)).then(|| {
+        format!("Job {name} has failed because it has reached the specified backoff limit")
+    })
 }
 
 /// Restarts the job or replaces replicas, when their waits are over.
-fn recover<'a>(draft: &mut Draft<'_>, world: &World<'a>, spec: &Spec, memory: &mut Memory, failures: Vec<Failure<'a>>) {
+fn recover<'a>(
+    draft: &mut Draft<'_>,
+    world: &World<'a>,
+    spec: &Spec,
+    memory: &mut Memory,
+    failures: Vec<Failure<'a>>,
+) {
     let (whole, single): (Vec<_>, Vec<_>) = failures
         .into_iter()
         .partition(|failure| matches!(failure.response(spec), Response::RestartJob { .. }));
     if !whole.is_empty() {
         let life = memory.life;
-        if whole.iter().all(|failure| restart::is_due(draft, failure, life)) {
-            let counts = whole.iter().any(|one| one.response(spec) == Response::RestartJob { counts: true });
+        if whole
+            .iter()
+            .all(|failure| restart::is_due(draft, failure, life))
+        {
+            let counts = whole
+                .iter()
+                .any(|one| one.response(spec) == Response::RestartJob { counts: true });
             for failure in &whole {
                 exited(draft, failure);
             }
@@ -161,11 +218,16 @@ fn recover<'a>(draft: &mut Draft<'_>, world: &World<'a>, spec: &Spec, memory: &m
 /// Running: a chief replica is.
 fn note_running(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>) {
     let runs = |replica: Replica| {
-        current.get(&replica).is_some_and(|pod| pod.phase == PodPhase::Running && !pod.deleting)
+        current
+            .get(&replica)
+            .is_some_and(|pod| pod.phase == PodPhase::Running && !pod.deleting)
     };
     let running = spec.chief().is_some_and(|chief| chief.replicas().any(runs));
     if running && !draft.status.is(ConditionType::Running) {
-        let message = format!("{} {} is running.", draft.job.table.crd.kind, draft.job.meta.name);
+        let message = format!(
+            "{} {} is running.",
+            draft.job.table.crd.kind, draft.job.meta.name
+        );
         let reason = draft.reason("Running");
         conditions::set_true(draft, ConditionType::Running, reason, message);
     }
@@ -184,15 +246,23 @@ fn create(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec, memory: &Memory
         Services::PerJob => {}
         Services::PerReplica => {
             let missing = |replica: &Replica| {
-                !world.services.contains_key(names::replica(job.table, &job.meta.name, *replica).as_str())
+                !world
+                    .services
+                    .contains_key(names::replica(job.table, &job.meta.name, *replica).as_str())
             };
-            draft.actions.extend(served(spec).filter(missing).map(Action::CreateService));
+            draft
+                .actions
+                .extend(served(spec).filter(missing).map(Action::CreateService));
         }
     }
     let missing = spec.replicas().filter(|replica| {
-        !world.pods.contains_key(replica) && !world.foreign.contains_key(replica) && !memory.has_completed(*replica)
+        !world.pods.contains_key(replica)
+            && !world.foreign.contains_key(replica)
+            && !memory.has_completed(*replica)
     });
-    draft.actions.extend(missing.map(|replica| Action::CreatePod(replica, memory.attempt(replica))));
+    draft
+        .actions
+        .extend(missing.map(|replica| Action::CreatePod(replica, memory.attempt(replica))));
 }
 
 fn exited(draft: &mut Draft<'_>, failure: &Failure<'_>) {
@@ -202,5 +272,11 @@ fn exited(draft: &mut Draft<'_>, failure: &Failure<'_>) {
 }
 
 fn exit_event(draft: &Draft<'_>, pod: &str, code: i32) -> Event {
-    Event::normal("ExitedWithCode", format!("Pod: {}.{pod} exited with code {code}", draft.job.meta.namespace))
+    Event::normal(
+        "ExitedWithCode",
+        format!(
+            "Pod: {}.{pod} exited with code {code}",
+            draft.job.meta.namespace
+        ),
+    )
 }

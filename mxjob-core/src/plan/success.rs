@@ -25,16 +25,28 @@ pub(super) fn is_reached(
     if spec.success == SuccessPolicy::AllWorkers && spec.workers().next().is_some() {
         return workers_done;
     }
-    let Some(chief) = spec.chief().filter(|chief| done(chief)) else { return false };
+    let Some(chief) = spec.chief().filter(|chief| done(chief)) else {
+        return false;
+    };
     workers_done || time_is_up(draft, chief, current)
 }
 
 /// The chief is done and workers are not: has their time passed?
-fn time_is_up(draft: &mut Draft<'_>, chief: &RoleSpec, current: &BTreeMap<Replica, &PodView>) -> bool {
-    let ends: Vec<Option<Timestamp>> =
-        chief.replicas().map(|replica| current.get(&replica).and_then(|pod| pod.finished_at)).collect();
+fn time_is_up(
+    draft: &mut Draft<'_>,
+    chief: &RoleSpec,
+    current: &BTreeMap<Replica, &PodView>,
+) -> bool {
+    let ends: Vec<Option<Timestamp>> = chief
+        .replicas()
+        .map(|replica| current.get(&replica).and_then(|pod| pod.finished_at))
+        .collect();
     // A chief pod that is gone says nothing any more: nothing is left to wait by.
-    let Some(last) = ends.into_iter().collect::<Option<Vec<_>>>().and_then(|ends| ends.into_iter().max()) else {
+    let Some(last) = ends
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+        .and_then(|ends| ends.into_iter().max())
+    else {
         return true;
     };
     draft.passed(last, WORKERS_MAY_GO_ON)

@@ -14,10 +14,17 @@ pub(super) fn suspend(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     if !draft.status.is(ConditionType::Suspended) {
         draft.event(Event::normal(why.0.clone(), why.1.clone()));
     }
-    conditions::set_true(draft, ConditionType::Suspended, why.0.clone(), why.1.clone());
+    conditions::set_true(
+        draft,
+        ConditionType::Suspended,
+        why.0.clone(),
+        why.1.clone(),
+    );
     conditions::set_false(draft, ConditionType::Running, Some(why));
     world.own_pods().for_each(|pod| draft.delete_pod(pod));
-    world.own_services().for_each(|service| draft.delete_service(service));
+    world
+        .own_services()
+        .for_each(|service| draft.delete_service(service));
     let mut memory = Memory::load(spec, &draft.status);
     memory.forget_life();
     counts::write(draft, spec, &memory, &std::collections::BTreeMap::new());
@@ -40,5 +47,8 @@ pub(super) fn resume(draft: &mut Draft<'_>, world: &World<'_>) -> bool {
 }
 
 fn message(draft: &Draft<'_>, word: &str) -> String {
-    format!("{} {} is {word}.", draft.job.table.crd.kind, draft.job.meta.name)
+    format!(
+        "{} {} is {word}.",
+        draft.job.table.crd.kind, draft.job.meta.name
+    )
 }

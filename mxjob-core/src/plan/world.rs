@@ -26,7 +26,11 @@ impl<'a> World<'a> {
             pods: BTreeMap::new(),
             strays: Vec::new(),
             foreign: BTreeMap::new(),
-            services: observed.services.iter().map(|one| (one.name.as_str(), one)).collect(),
+            services: observed
+                .services
+                .iter()
+                .map(|one| (one.name.as_str(), one))
+                .collect(),
             uid,
         };
         for pod in observed.pods {
@@ -52,6 +56,9 @@ impl<'a> World<'a> {
 
     /// All services of the job.
     pub(super) fn own_services(&self) -> impl Iterator<Item = &'a ServiceView> {
-        self.services.values().copied().filter(|one| one.owner.as_deref() == Some(self.uid))
+        self.services
+            .values()
+            .copied()
+            .filter(|one| one.owner.as_deref() == Some(self.uid))
     }
 }

@@ -1,12 +1,16 @@
 //! What a role set is: the trait that `#[derive(ReplicaRole)]` implements and the table behind it.
 
+mod env;
 pub mod mx;
+mod restart;
 pub mod table;
 
 use std::fmt;
 use std::hash::Hash;
 
-pub use table::{Crd, Env, Mode, Port, RestartPolicy, Role, RoleTable, Source};
+pub use env::{Env, Source};
+pub use restart::RestartPolicy;
+pub use table::{Crd, Mode, Port, Role, RoleTable};
 
 /// The place of a role in its [`RoleTable`]: what the planner and the wiring pass around instead of
 /// a name. Roles are ordered as they are declared.
@@ -85,7 +89,14 @@ pub struct UnknownRole {
 impl UnknownRole {
     /// `name` is none of the roles of `table`.
     pub fn new(name: &str, table: &RoleTable) -> Self {
-        let known: Vec<_> = table.roles.iter().map(|role| format!("`{}`", role.name)).collect();
-        Self { name: name.to_owned(), known: known.join(", ") }
+        let known: Vec<_> = table
+            .roles
+            .iter()
+            .map(|role| format!("`{}`", role.name))
+            .collect();
+        Self {
+            name: name.to_owned(),
+            known: known.join(", "),
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! Every struct is made by a `const fn new` with the keys that must be there and changed by
 //! `const fn` setters, so that a table written by hand keeps compiling when a key is added.
 
-use super::RoleId;
+use super::{Env, RestartPolicy, RoleId};
 
 /// Everything declared about a set of replica roles.
 #[derive(Debug)]
@@ -81,7 +81,8 @@ impl RoleTable {
 
     /// The role of that name, in any letter case.
     pub fn find(&self, name: &str) -> Option<RoleId> {
-        self.ids().find(|id| self.role(*id).name.eq_ignore_ascii_case(name))
+        self.ids()
+            .find(|id| self.role(*id).name.eq_ignore_ascii_case(name))
     }
 
     /// The mode of that name, exactly as declared.
@@ -123,7 +124,13 @@ impl Crd {
         singular: &'static str,
         short_names: &'static [&'static str],
     ) -> Self {
-        Self { group, kind, plural, singular, short_names }
+        Self {
+            group,
+            kind,
+            plural,
+            singular,
+            short_names,
+        }
     }
 }
 
@@ -162,7 +169,13 @@ pub struct Mode {
 impl Mode {
     /// A mode whose success `chief` decides.
     pub const fn new(name: &'static str, chief: &'static [&'static str]) -> Self {
-        Self { name, chief, workers: &[], fixed_membership: false, env: &[] }
+        Self {
+            name,
+            chief,
+            workers: &[],
+            fixed_membership: false,
+            env: &[],
+        }
     }
 
     /// Sets the roles that the job waits for after its chief.
@@ -190,7 +203,10 @@ impl Mode {
 /// What was declared about one role.
 #[derive(Debug)]
 #[non_exhaustive]
-#[allow(clippy::struct_excessive_bools, reason = "each is a key of the declaration")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a key of the declaration"
+)]
 pub struct Role {
     /// Name as manifests spell it, like `Worker`; in object names and labels lower-case.
     pub name: &'static str,
@@ -336,86 +352,5 @@ impl Role {
     /// True when the role can never have more than one replica.
     pub const fn is_single(&self) -> bool {
         matches!(self.max, Some(0 | 1))
-    }
-}
-
-/// What happens when a replica fails.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
-pub enum RestartPolicy {
-    /// The job fails.
-    #[default]
-    Never,
-    /// Restarted in place by the kubelet; replaced when the pod itself fails.
-    OnFailure,
-    /// As `OnFailure`, and also when it ends well.
-    Always,
-    /// Replaced when the exit code is retryable, else the job fails.
-    ExitCode,
-}
-
-impl RestartPolicy {
-    /// All four, `Never` first.
-    pub const ALL: &'static [Self] = &[Self::Never, Self::OnFailure, Self::Always, Self::ExitCode];
-
-    /// The name as manifests spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Never => "Never",
-            Self::OnFailure => "OnFailure",
-            Self::Always => "Always",
-            Self::ExitCode => "ExitCode",
-        }
-    }
-}
-
-/// One environment variable of a replica.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Env {
-    /// Name of the variable.
-    pub name: &'static str,
-    /// Where its value comes from.
-    pub source: Source,
-}
-
-impl Env {
-    /// A variable of that name and source.
-    pub const fn new(name: &'static str, source: Source) -> Self {
-        Self { name, source }
-    }
-}
-
-/// Where a variable's value comes from. Roles are given by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Source {
-    /// A fixed text; wins over the user's own value.
-    Literal(&'static str),
-    /// A fixed text; the user's own value wins.
-    Default(&'static str),
-    /// The replica's role, lower-case.
-    Role,
-    /// The replica's index.
-    Index,
-    /// Number of replicas of a role; 0 when the job does not have it.
-    Count(&'static str),
-    /// Address of a role's replica 0.
-    Host(&'static str),
-    /// Port of a role's replicas.
-    Port(&'static str),
-    /// `host:port` of every replica of a role, comma-separated, in index order.
-    Hosts(&'static str),
-    /// A field of the pod, by the downward API, like `metadata.namespace`.
-    Field(&'static str),
-}
-
-impl Source {
-    /// The role whose replicas must exist for the value to make sense.
-    pub const fn needs(self) -> Option<&'static str> {
-        match self {
-            Self::Host(role) | Self::Port(role) | Self::Hosts(role) => Some(role),
-            _ => None,
-        }
     }
 }

@@ -41,7 +41,9 @@ enum Bound {
 impl Bound {
     fn set(&self, node: &mut JSONSchemaProps) {
         match self {
-            Self::OneOf(names) => node.enum_ = Some(names.iter().map(|name| JSON(Value::from(*name))).collect()),
+            Self::OneOf(names) => {
+                node.enum_ = Some(names.iter().map(|name| JSON(Value::from(*name))).collect())
+            }
             Self::Min(least) => node.minimum = Some(f64::from(*least)),
             Self::Max(most) => node.maximum = Some(f64::from(*most)),
             Self::Entries(least, most) => {
@@ -58,22 +60,46 @@ impl Bound {
 /// Every bound and the path of its field.
 fn all(table: &RoleTable) -> Vec<(String, Bound)> {
     let own = [
-        ("spec.jobMode", Bound::OneOf(table.modes.iter().map(|mode| mode.name).collect())),
+        (
+            "spec.jobMode",
+            Bound::OneOf(table.modes.iter().map(|mode| mode.name).collect()),
+        ),
         ("spec.mxReplicaSpecs", Bound::Entries(1, ROLES)),
-        ("spec.mxReplicaSpecs.{}.restartPolicy", Bound::OneOf(restart_policies(table))),
+        (
+            "spec.mxReplicaSpecs.{}.restartPolicy",
+            Bound::OneOf(restart_policies(table)),
+        ),
         (TEMPLATE, Bound::Required("spec")),
         ("spec.failurePolicy.rules", Bound::Items(ENTRIES)),
         ("spec.failurePolicy.rules.[].reasons", Bound::Items(ENTRIES)),
         ("spec.failurePolicy.rules.[].roles", Bound::Items(ROLES)),
         ("spec.failurePolicy.rules.[].roles.[]", Bound::Length(LABEL)),
-        ("spec.failurePolicy.rules.[].exitCodes", Bound::Items(ENTRIES)),
-        ("spec.failurePolicy.rules.[].exitCodes.[]", Bound::Length(EXIT_CODE)),
+        (
+            "spec.failurePolicy.rules.[].exitCodes",
+            Bound::Items(ENTRIES),
+        ),
+        (
+            "spec.failurePolicy.rules.[].exitCodes.[]",
+            Bound::Length(EXIT_CODE),
+        ),
         ("spec.runPolicy.retryableExitCodes", Bound::Items(ENTRIES)),
-        ("spec.runPolicy.retryableExitCodes.[]", Bound::Length(EXIT_CODE)),
+        (
+            "spec.runPolicy.retryableExitCodes.[]",
+            Bound::Length(EXIT_CODE),
+        ),
     ];
-    let own = own.into_iter().chain(MINIMUMS.iter().map(|(path, least)| (*path, Bound::Min(*least))));
+    let own = own.into_iter().chain(
+        MINIMUMS
+            .iter()
+            .map(|(path, least)| (*path, Bound::Min(*least))),
+    );
     let own = own.map(|(path, bound)| (path.to_owned(), bound));
-    own.chain(["containers", "initContainers"].into_iter().flat_map(of_containers)).collect()
+    own.chain(
+        ["containers", "initContainers"]
+            .into_iter()
+            .flat_map(of_containers),
+    )
+    .collect()
 }
 
 fn of_containers(list: &str) -> impl Iterator<Item = (String, Bound)> + use<> {
@@ -84,9 +110,14 @@ fn of_containers(list: &str) -> impl Iterator<Item = (String, Bound)> + use<> {
         (".[].ports.[].containerPort", Bound::Min(1)),
         (".[].ports.[].containerPort", Bound::Max(u16::MAX)),
         // Also what makes comparing them cheap.
-        (".[].ports.[].protocol", Bound::OneOf(vec!["TCP", "UDP", "SCTP"])),
+        (
+            ".[].ports.[].protocol",
+            Bound::OneOf(vec!["TCP", "UDP", "SCTP"]),
+        ),
     ];
-    bounds.into_iter().map(move |(field, bound)| (format!("{list}{field}"), bound))
+    bounds
+        .into_iter()
+        .map(move |(field, bound)| (format!("{list}{field}"), bound))
 }
 
 /// For tests: where the bounds are.
@@ -112,6 +143,11 @@ const MINIMUMS: &[(&str, u16)] = &[
 
 /// Those that any role allows, in the usual order.
 fn restart_policies(table: &RoleTable) -> Vec<&'static str> {
-    let allowed = |policy: &&RestartPolicy| table.roles.iter().any(|role| role.restart.contains(policy));
-    RestartPolicy::ALL.iter().filter(allowed).map(|policy| policy.name()).collect()
+    let allowed =
+        |policy: &&RestartPolicy| table.roles.iter().any(|role| role.restart.contains(policy));
+    RestartPolicy::ALL
+        .iter()
+        .filter(allowed)
+        .map(|policy| policy.name())
+        .collect()
 }

@@ -18,9 +18,15 @@ pub(super) fn printed() -> Vec<CustomResourceColumnDefinition> {
 }
 
 pub(super) fn selectable() -> Vec<SelectableField> {
-    [".spec.jobMode", ".spec.runPolicy.managedBy", ".status.phase"]
-        .map(|path| SelectableField { json_path: path.to_owned() })
-        .into()
+    [
+        ".spec.jobMode",
+        ".spec.runPolicy.managedBy",
+        ".status.phase",
+    ]
+    .map(|path| SelectableField {
+        json_path: path.to_owned(),
+    })
+    .into()
 }
 
 fn column(name: &str, kind: &str, path: &str) -> CustomResourceColumnDefinition {
@@ -34,5 +40,8 @@ fn column(name: &str, kind: &str, path: &str) -> CustomResourceColumnDefinition 
 
 /// A column of `kubectl get -o wide` only.
 fn wide(name: &str, path: &str) -> CustomResourceColumnDefinition {
-    CustomResourceColumnDefinition { priority: Some(1), ..column(name, "string", path) }
+    CustomResourceColumnDefinition {
+        priority: Some(1),
+        ..column(name, "string", path)
+    }
 }

@@ -6,13 +6,19 @@ use crate::role::ReplicaRole;
 /// The CustomResourceDefinitions of the role set `R`, for a build script to write.
 pub fn crds<R: ReplicaRole>() -> Crds {
     let definition = crd(R::TABLE);
-    let name = format!("{}_{}.yaml", definition.spec.group, definition.spec.names.plural);
+    let name = format!(
+        "{}_{}.yaml",
+        definition.spec.group, definition.spec.names.plural
+    );
     // Plain data with text keys always renders.
     let text = serde_saphyr::to_string(&definition).unwrap_or_default();
-    Crds { files: vec![(name, format!("{NOTE}{text}"))] }
+    Crds {
+        files: vec![(name, format!("{NOTE}{text}"))],
+    }
 }
 
-const NOTE: &str = "# Generated from the role table by mxjob_core::crds: change the roles, not this file.\n";
+const NOTE: &str =
+    "# Generated from the role table by mxjob_core::crds: change the roles, not this file.\n";
 
 /// Manifest files: names and texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +29,9 @@ pub struct Crds {
 impl Crds {
     /// Every file as its name, `<group>_<plural>.yaml`, and its text.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+        self.files
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str()))
     }
 }
 

@@ -12,7 +12,6 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionNames, CustomResourceDefinitionSpec,
     CustomResourceDefinitionVersion, CustomResourceSubresourceStatus, CustomResourceSubresources,
@@ -23,10 +22,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::api::v1::JobSpec;
 use crate::role::{Mode, Role, RoleTable};
 pub use files::{Crds, crds};
-pub(crate) use generate::bare;
+use generate::Descriptions;
 pub use path::Path;
 pub use place::Place;
-use place::{TEMPLATE, edit};
+use place::edit;
 use rule::{Rule, Validation};
 
 /// The version that is stored, and for now the only one.
@@ -47,7 +46,13 @@ pub fn crd(table: &'static RoleTable) -> CustomResourceDefinition {
                 list_kind: Some(format!("{}List", names.kind)),
                 plural: names.plural.to_owned(),
                 singular: Some(names.singular.to_owned()),
-                short_names: Some(names.short_names.iter().map(|&name| name.to_owned()).collect()),
+                short_names: Some(
+                    names
+                        .short_names
+                        .iter()
+                        .map(|&name| name.to_owned())
+                        .collect(),
+                ),
                 categories: Some(vec!["all".to_owned()]),
             },
             scope: "Namespaced".to_owned(),
@@ -63,7 +68,9 @@ fn version(table: &'static RoleTable) -> CustomResourceDefinitionVersion {
         name: VERSION.to_owned(),
         served: true,
         storage: true,
-        schema: Some(CustomResourceValidation { open_api_v3_schema: Some(schema(table)) }),
+        schema: Some(CustomResourceValidation {
+            open_api_v3_schema: Some(schema(table)),
+        }),
         subresources: Some(CustomResourceSubresources {
             status: Some(CustomResourceSubresourceStatus(serde_json::json!({}))),
             scale: None,
@@ -77,7 +84,10 @@ fn version(table: &'static RoleTable) -> CustomResourceDefinitionVersion {
 /// The schema of the whole object.
 pub(crate) fn schema(table: &'static RoleTable) -> JSONSchemaProps {
     let mut root = object("");
-    root.description = Some(format!("{} v1: the replicas of a job and how they run together.", table.crd.kind));
+    root.description = Some(format!(
+        "{} v1: the replicas of a job and how they run together.",
+        table.crd.kind
+    ));
     let mut metadata = object("");
     // Rules may point at it only when it is in the schema.
     metadata.properties = Some([("name".to_owned(), typed("string"))].into());
@@ -85,16 +95,13 @@ pub(crate) fn schema(table: &'static RoleTable) -> JSONSchemaProps {
         ("apiVersion", typed("string")),
         ("kind", typed("string")),
         ("metadata", metadata),
-        ("spec", generate::documented::<JobSpec>()),
+        ("spec", generate::of::<JobSpec>(Descriptions::Kept)),
         ("status", status::schema()),
     ];
     root.properties = Some(fields.map(|(name, node)| (name.to_owned(), node)).into());
-    edit(&mut root, TEMPLATE, &mut |node| {
-        let description = node.description.take();
-        *node = generate::bare::<PodTemplateSpec>();
-        node.description = description;
+    edit(&mut root, "spec.mxReplicaSpecs", &mut |node| {
+        describe_roles(node, table)
     });
-    edit(&mut root, "spec.mxReplicaSpecs", &mut |node| describe_roles(node, table));
     bounds::apply(&mut root, table);
     for rule in Rule::of(table) {
         attach(&mut root, &rule.validation(table));
@@ -102,13 +109,24 @@ pub(crate) fn schema(table: &'static RoleTable) -> JSONSchemaProps {
     root
 }
 
+/// The schema of any object's metadata, which the API server checks by itself.
+pub(crate) fn metadata() -> JSONSchemaProps {
+    generate::of::<ObjectMeta>(Descriptions::Dropped)
+}
+
 fn object(description: &str) -> JSONSchemaProps {
     let description = Some(description.to_owned()).filter(|text| !text.is_empty());
-    JSONSchemaProps { description, ..typed("object") }
+    JSONSchemaProps {
+        description,
+        ..typed("object")
+    }
 }
 
 fn typed(name: &str) -> JSONSchemaProps {
-    JSONSchemaProps { type_: Some(name.to_owned()), ..JSONSchemaProps::default() }
+    JSONSchemaProps {
+        type_: Some(name.to_owned()),
+        ..JSONSchemaProps::default()
+    }
 }
 
 /// The roles are keys of a map, which has no place for descriptions: they go into the map's own.
@@ -118,21 +136,27 @@ fn describe_roles(node: &mut JSONSchemaProps, table: &RoleTable) {
         let roles = table.roles_of(mode.name).map(|id| role(table.role(id)));
         format!("{}:\n{}", mode.name, roles.collect::<Vec<_>>().join("\n"))
     };
-    let parts = node.description.take().into_iter().chain(table.modes.iter().map(mode));
+    let parts = node
+        .description
+        .take()
+        .into_iter()
+        .chain(table.modes.iter().map(mode));
     node.description = Some(parts.collect::<Vec<_>>().join("\n\n"));
 }
 
 fn attach(root: &mut JSONSchemaProps, validation: &Validation) {
     for path in validation.place.paths() {
         edit(root, path, &mut |node| {
-            node.x_kubernetes_validations.get_or_insert_default().push(ValidationRule {
-                rule: validation.rule.clone(),
-                message: Some(validation.message.clone()),
-                message_expression: validation.message_expression.clone(),
-                field_path: validation.field_path.clone(),
-                optional_old_self: validation.sees_creation.then_some(true),
-                reason: None,
-            });
+            node.x_kubernetes_validations
+                .get_or_insert_default()
+                .push(ValidationRule {
+                    rule: validation.rule.clone(),
+                    message: Some(validation.message.clone()),
+                    message_expression: validation.message_expression.clone(),
+                    field_path: validation.field_path.clone(),
+                    optional_old_self: validation.sees_creation.then_some(true),
+                    reason: None,
+                });
         });
     }
 }

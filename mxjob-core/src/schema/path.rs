@@ -19,16 +19,25 @@ enum Step<'a> {
 
 impl Path<'_> {
     /// The object itself.
-    pub const ROOT: Path<'static> = Path { above: None, step: Step::Root };
+    pub const ROOT: Path<'static> = Path {
+        above: None,
+        step: Step::Root,
+    };
 
     /// The value of a key below here.
     pub const fn key<'b>(&'b self, key: &'b str) -> Path<'b> {
-        Path { above: Some(self), step: Step::Key(key) }
+        Path {
+            above: Some(self),
+            step: Step::Key(key),
+        }
     }
 
     /// An item of the list here.
     pub const fn item(&self, index: usize) -> Path<'_> {
-        Path { above: Some(self), step: Step::Item(index) }
+        Path {
+            above: Some(self),
+            step: Step::Item(index),
+        }
     }
 }
 
@@ -55,7 +64,10 @@ impl Path<'_> {
 }
 
 fn is_plain(key: &str) -> bool {
-    !key.is_empty() && key.chars().all(|one| one.is_alphanumeric() || matches!(one, '_' | '-'))
+    !key.is_empty()
+        && key
+            .chars()
+            .all(|one| one.is_alphanumeric() || matches!(one, '_' | '-'))
 }
 
 #[cfg(test)]
@@ -69,6 +81,9 @@ mod tests {
         let list = spec.key("containers");
         let item = list.item(2);
         let limits = item.key("limits");
-        assert_eq!(limits.key("nvidia.com/gpu").to_string(), "spec.containers[2].limits[nvidia.com/gpu]");
+        assert_eq!(
+            limits.key("nvidia.com/gpu").to_string(),
+            "spec.containers[2].limits[nvidia.com/gpu]"
+        );
     }
 }

@@ -40,16 +40,21 @@ impl Place {
                 "spec.mxReplicaSpecs.{}.template.spec.containers.[]",
                 "spec.mxReplicaSpecs.{}.template.spec.initContainers.[]",
             ],
-            Self::ExitCode => {
-                &["spec.runPolicy.retryableExitCodes.[]", "spec.failurePolicy.rules.[].exitCodes.[]"]
-            }
+            Self::ExitCode => &[
+                "spec.runPolicy.retryableExitCodes.[]",
+                "spec.failurePolicy.rules.[].exitCodes.[]",
+            ],
             Self::FailureRole => &["spec.failurePolicy.rules.[].roles.[]"],
         }
     }
 }
 
 /// Calls `change` with the schema at `path` below `node`, if there is one.
-pub(super) fn edit(node: &mut JSONSchemaProps, path: &str, change: &mut dyn FnMut(&mut JSONSchemaProps)) {
+pub(super) fn edit(
+    node: &mut JSONSchemaProps,
+    path: &str,
+    change: &mut dyn FnMut(&mut JSONSchemaProps),
+) {
     let (step, rest) = path.split_once('.').unwrap_or((path, ""));
     let below = match step {
         "" => return change(node),
@@ -61,7 +66,10 @@ pub(super) fn edit(node: &mut JSONSchemaProps, path: &str, change: &mut dyn FnMu
             Some(JSONSchemaPropsOrArray::Schema(below)) => Some(&mut **below),
             _ => None,
         },
-        name => node.properties.as_mut().and_then(|fields| fields.get_mut(name)),
+        name => node
+            .properties
+            .as_mut()
+            .and_then(|fields| fields.get_mut(name)),
     };
     if let Some(below) = below {
         edit(below, rest, change);

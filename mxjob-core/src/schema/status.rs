@@ -5,7 +5,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
-use super::generate::documented;
+use super::generate::{self, Descriptions};
 use super::place::edit;
 use crate::api::v1::JobStatus;
 
@@ -13,17 +13,22 @@ use crate::api::v1::JobStatus;
 const CONDITIONS: i64 = 64;
 
 pub(super) fn schema() -> JSONSchemaProps {
-    let mut schema = documented::<JobStatus>();
+    let mut schema = generate::of::<JobStatus>(Descriptions::Kept);
     loosen(&mut schema);
     // The rule about templates looks through them; a job has one of each type.
-    edit(&mut schema, "conditions", &mut |node| node.max_items = Some(CONDITIONS));
+    edit(&mut schema, "conditions", &mut |node| {
+        node.max_items = Some(CONDITIONS)
+    });
     schema
 }
 
 fn loosen(node: &mut JSONSchemaProps) {
     node.required = None;
     node.format = None;
-    node.properties.iter_mut().flat_map(|fields| fields.values_mut()).for_each(loosen);
+    node.properties
+        .iter_mut()
+        .flat_map(|fields| fields.values_mut())
+        .for_each(loosen);
     if let Some(JSONSchemaPropsOrBool::Schema(below)) = &mut node.additional_properties {
         loosen(below);
     }

@@ -19,8 +19,12 @@ pub(crate) static FARM: RoleTable = RoleTable::new(
     ],
     &[
         Role::new("Tractor", "Sow", 1, Some(1)),
-        Role::new("Seeder", "Sow", 2, Some(4)).optional().requires(&["Tractor"]),
-        Role::new("Combine", "Reap", 0, Some(3)).optional().default(0),
+        Role::new("Seeder", "Sow", 2, Some(4))
+            .optional()
+            .requires(&["Tractor"]),
+        Role::new("Combine", "Reap", 0, Some(3))
+            .optional()
+            .default(0),
         Role::new("Scythe", "Reap", 0, None)
             .optional()
             .restart(&[RestartPolicy::OnFailure, RestartPolicy::Always])
@@ -28,7 +32,13 @@ pub(crate) static FARM: RoleTable = RoleTable::new(
         Role::new("Dog", "Rest", 0, None).optional(),
     ],
 )
-.crd(Crd::new("farm.example.com", "FieldWork", "fieldworks", "fieldwork", &["fw"]))
+.crd(Crd::new(
+    "farm.example.com",
+    "FieldWork",
+    "fieldworks",
+    "fieldwork",
+    &["fw"],
+))
 .container("engine")
 .port(Port::new("horn", 7000));
 
@@ -37,7 +47,11 @@ fn tables() -> [&'static RoleTable; 2] {
 }
 
 /// Every schema below `node` with its path.
-fn each<'a>(node: &'a JSONSchemaProps, path: &str, visit: &mut dyn FnMut(&str, &'a JSONSchemaProps)) {
+fn each<'a>(
+    node: &'a JSONSchemaProps,
+    path: &str,
+    visit: &mut dyn FnMut(&str, &'a JSONSchemaProps),
+) {
     visit(path, node);
     for (name, below) in node.properties.iter().flatten() {
         each(below, &format!("{path}.{name}"), visit);
@@ -59,16 +73,37 @@ fn fits_into_the_annotation_of_a_client_side_apply() {
 #[test]
 fn every_place_has_a_type_and_only_keywords_that_the_walk_knows() {
     let known: BTreeSet<&str> = [
-        "type", "format", "description", "enum", "items", "additionalProperties", "properties", "required", "minimum",
-        "maximum", "maxItems", "maxLength", "minProperties", "maxProperties", "x-kubernetes-int-or-string",
+        "type",
+        "format",
+        "description",
+        "enum",
+        "items",
+        "additionalProperties",
+        "properties",
+        "required",
+        "minimum",
+        "maximum",
+        "maxItems",
+        "maxLength",
+        "minProperties",
+        "maxProperties",
+        "x-kubernetes-int-or-string",
         "x-kubernetes-validations",
     ]
     .into();
     for table in tables() {
         each(&schema(table), "", &mut |path, node| {
-            assert!(node.type_.is_some() != (node.x_kubernetes_int_or_string == Some(true)), "{path}: type");
-            let Value::Object(keywords) = serde_json::to_value(node).unwrap() else { panic!("{path}") };
-            let unknown: Vec<_> = keywords.keys().filter(|keyword| !known.contains(keyword.as_str())).collect();
+            assert!(
+                node.type_.is_some() != (node.x_kubernetes_int_or_string == Some(true)),
+                "{path}: type"
+            );
+            let Value::Object(keywords) = serde_json::to_value(node).unwrap() else {
+                panic!("{path}")
+            };
+            let unknown: Vec<_> = keywords
+                .keys()
+                .filter(|keyword| !known.contains(keyword.as_str()))
+                .collect();
             assert!(unknown.is_empty(), "{path}: {unknown:?}");
         });
     }
@@ -79,9 +114,13 @@ fn every_rule_and_bound_finds_its_place() {
     for table in tables() {
         let root = schema(table);
         let mut rules = 0;
-        each(&root, "", &mut |_, node| rules += node.x_kubernetes_validations.as_ref().map_or(0, Vec::len));
-        let wanted: usize =
-            Rule::of(table).iter().map(|rule| rule.validation(table).place.paths().len()).sum();
+        each(&root, "", &mut |_, node| {
+            rules += node.x_kubernetes_validations.as_ref().map_or(0, Vec::len)
+        });
+        let wanted: usize = Rule::of(table)
+            .iter()
+            .map(|rule| rule.validation(table).place.paths().len())
+            .sum();
         assert_eq!(rules, wanted);
     }
     let mut root = schema(MxRole::TABLE);
@@ -96,7 +135,10 @@ fn every_rule_and_bound_finds_its_place() {
 fn describes_every_own_field_and_role_but_nothing_in_the_template() {
     let root = schema(MxRole::TABLE);
     each(&root, "", &mut |path, node| {
-        let described = node.description.as_ref().is_some_and(|text| !text.is_empty());
+        let described = node
+            .description
+            .as_ref()
+            .is_some_and(|text| !text.is_empty());
         if path.starts_with(".spec.mxReplicaSpecs.{}.template.") {
             assert!(!described, "{path}");
         } else if path.starts_with(".spec") && !path.ends_with(']') && !path.ends_with('}') {
@@ -105,7 +147,9 @@ fn describes_every_own_field_and_role_but_nothing_in_the_template() {
     });
     let mut text = String::new();
     let mut root = root;
-    edit(&mut root, "spec.mxReplicaSpecs", &mut |node| text = node.description.clone().unwrap_or_default());
+    edit(&mut root, "spec.mxReplicaSpecs", &mut |node| {
+        text = node.description.clone().unwrap_or_default()
+    });
     insta::assert_snapshot!(text);
 }
 
@@ -113,8 +157,13 @@ fn describes_every_own_field_and_role_but_nothing_in_the_template() {
 fn quantities_may_be_numbers() {
     let mut root = schema(MxRole::TABLE);
     let mut found = 0;
-    for path in ["spec.mxReplicaSpecs.{}.template.spec.containers.[].resources.limits.{}", "spec.schedulingPolicy.minResources.{}"] {
-        edit(&mut root, path, &mut |node| found += usize::from(node.x_kubernetes_int_or_string == Some(true)));
+    for path in [
+        "spec.mxReplicaSpecs.{}.template.spec.containers.[].resources.limits.{}",
+        "spec.schedulingPolicy.minResources.{}",
+    ] {
+        edit(&mut root, path, &mut |node| {
+            found += usize::from(node.x_kubernetes_int_or_string == Some(true))
+        });
     }
     assert_eq!(found, 2);
 }
@@ -122,7 +171,10 @@ fn quantities_may_be_numbers() {
 #[test]
 fn a_status_of_any_shape_can_be_mended() {
     each(&status::schema(), "", &mut |path, node| {
-        assert!(node.required.is_none() && node.format.is_none() && node.enum_.is_none(), "{path}");
+        assert!(
+            node.required.is_none() && node.format.is_none() && node.enum_.is_none(),
+            "{path}"
+        );
     });
 }
 
@@ -141,7 +193,10 @@ fn the_file_holds_the_definition() {
     assert_eq!(files.len(), 1);
     let (name, text) = &files[0];
     assert_eq!(name, "kubeflow.org_mxjobs.yaml");
-    assert!(text.starts_with("# Generated from the role table"), "{text:.80}");
+    assert!(
+        text.starts_with("# Generated from the role table"),
+        "{text:.80}"
+    );
     let read: CustomResourceDefinition = serde_saphyr::from_str(text).unwrap();
     assert_eq!(read, crd(MxRole::TABLE));
 }
@@ -152,8 +207,17 @@ fn listing(table: &'static RoleTable) -> String {
     let mut text = String::new();
     for rule in Rule::of(table) {
         let validation = rule.validation(table);
-        text += &format!("## {} @ {:?}\n   {}\n   message: {}\n", label(rule), validation.place, validation.rule, validation.message);
-        for (name, value) in [("messageExpression", validation.message_expression), ("fieldPath", validation.field_path)] {
+        text += &format!(
+            "## {} @ {:?}\n   {}\n   message: {}\n",
+            label(rule),
+            validation.place,
+            validation.rule,
+            validation.message
+        );
+        for (name, value) in [
+            ("messageExpression", validation.message_expression),
+            ("fieldPath", validation.field_path),
+        ] {
             if let Some(value) = value {
                 text += &format!("   {name}: {value}\n");
             }

@@ -20,16 +20,25 @@ pub(super) fn of_replica(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica)
         user_wins: false,
     });
     let declared = declared(wiring.spec, role);
-    layout.into_iter().chain(declared.filter_map(|env| variable(wiring, env, role, replica))).collect()
+    layout
+        .into_iter()
+        .chain(declared.filter_map(|env| variable(wiring, env, role, replica)))
+        .collect()
 }
 
 /// What the table declares for a role in this job: the blocks whose roles the job all has.
 pub(crate) fn declared(spec: &Spec, role: &RoleSpec) -> impl Iterator<Item = &'static Env> {
     let has = |env: &Env| {
-        env.source.needs().is_none_or(|name| spec.role_named(name).is_some_and(|role| role.replicas > 0))
+        env.source
+            .needs()
+            .is_none_or(|name| spec.role_named(name).is_some_and(|role| role.replicas > 0))
     };
     let whole = |block: &'static [Env]| if block.iter().all(has) { block } else { &[] };
-    let of_mode = if role.role.mode_env { whole(spec.mode.env) } else { &[] };
+    let of_mode = if role.role.mode_env {
+        whole(spec.mode.env)
+    } else {
+        &[]
+    };
     // The mode's block is left out whole; so is what a role adds to it when it says where to meet.
     let of_role = if of_mode.is_empty() && role.role.mode_env && !spec.mode.env.is_empty() {
         &[]
@@ -41,19 +50,32 @@ pub(crate) fn declared(spec: &Spec, role: &RoleSpec) -> impl Iterator<Item = &'s
 
 fn variable(wiring: &Wiring<'_>, env: &Env, role: &RoleSpec, replica: Replica) -> Option<Variable> {
     let named = |name: &str| wiring.spec.role_named(name);
-    let first = |role: &RoleSpec| Replica { role: role.id, index: 0 };
+    let first = |role: &RoleSpec| Replica {
+        role: role.id,
+        index: 0,
+    };
     let value = match env.source {
         Source::Literal(text) | Source::Default(text) => text.to_owned(),
         Source::Role => role.role.name.to_ascii_lowercase(),
         Source::Index => replica.index.to_string(),
         Source::Count(name) => named(name).map_or(0, |role| role.replicas).to_string(),
         Source::Host(name) => wiring.host(first(named(name)?)),
-        Source::Port(name) => named(name).map(|role| wiring.port(role, first(role)))?.to_string(),
+        Source::Port(name) => named(name)
+            .map(|role| wiring.port(role, first(role)))?
+            .to_string(),
         Source::Hosts(name) => hosts(wiring, named(name)?),
-        Source::Field(path) => return Some(Variable { var: field(env.name, path), user_wins: false }),
+        Source::Field(path) => {
+            return Some(Variable {
+                var: field(env.name, path),
+                user_wins: false,
+            });
+        }
     };
     let user_wins = matches!(env.source, Source::Default(_));
-    Some(Variable { var: literal(env.name, value), user_wins })
+    Some(Variable {
+        var: literal(env.name, value),
+        user_wins,
+    })
 }
 
 fn hosts(wiring: &Wiring<'_>, role: &RoleSpec) -> String {
@@ -62,13 +84,27 @@ fn hosts(wiring: &Wiring<'_>, role: &RoleSpec) -> String {
 }
 
 fn literal(name: &str, value: String) -> EnvVar {
-    EnvVar { name: name.to_owned(), value: Some(value), value_from: None }
+    EnvVar {
+        name: name.to_owned(),
+        value: Some(value),
+        value_from: None,
+    }
 }
 
 fn field(name: &str, path: &str) -> EnvVar {
-    let selector = ObjectFieldSelector { field_path: path.to_owned(), ..ObjectFieldSelector::default() };
-    let source = EnvVarSource { field_ref: Some(selector), ..EnvVarSource::default() };
-    EnvVar { name: name.to_owned(), value: None, value_from: Some(source) }
+    let selector = ObjectFieldSelector {
+        field_path: path.to_owned(),
+        ..ObjectFieldSelector::default()
+    };
+    let source = EnvVarSource {
+        field_ref: Some(selector),
+        ..EnvVarSource::default()
+    };
+    EnvVar {
+        name: name.to_owned(),
+        value: None,
+        value_from: Some(source),
+    }
 }
 
 /// The user's variables without those that the operator sets, then the operator's without those
@@ -76,10 +112,16 @@ fn field(name: &str, path: &str) -> EnvVar {
 pub(super) fn merge(user: Option<Vec<EnvVar>>, ours: &[Variable]) -> Vec<EnvVar> {
     let user = user.unwrap_or_default();
     let set_by_user = |name: &str| user.iter().any(|var| var.name == name);
-    let added: Vec<_> =
-        ours.iter().filter(|one| !(one.user_wins && set_by_user(&one.var.name))).map(|one| one.var.clone()).collect();
+    let added: Vec<_> = ours
+        .iter()
+        .filter(|one| !(one.user_wins && set_by_user(&one.var.name)))
+        .map(|one| one.var.clone())
+        .collect();
     let mut merged: Vec<EnvVar> = Vec::with_capacity(user.len() + added.len());
-    for var in user.iter().filter(|var| !added.iter().any(|other| other.name == var.name)) {
+    for var in user
+        .iter()
+        .filter(|var| !added.iter().any(|other| other.name == var.name))
+    {
         // Of a name given twice the kubelet uses the last.
         merged.retain(|other| other.name != var.name);
         merged.push(var.clone());

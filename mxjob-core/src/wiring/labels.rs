@@ -37,7 +37,10 @@ pub(crate) fn of_job(job: &Job) -> BTreeMap<String, String> {
 /// Labels of a replica's pod and service.
 pub(crate) fn of_replica(job: &Job, replica: Replica) -> BTreeMap<String, String> {
     let mut labels = of_job(job);
-    labels.insert(ROLE.to_owned(), job.table.role(replica.role).name.to_ascii_lowercase());
+    labels.insert(
+        ROLE.to_owned(),
+        job.table.role(replica.role).name.to_ascii_lowercase(),
+    );
     labels.insert(INDEX.to_owned(), replica.index.to_string());
     labels
 }

@@ -35,15 +35,42 @@ impl Layout {
         };
         let cluster: BTreeMap<_, Vec<_>> = roles
             .iter()
-            .map(|role| (lower(role), role.replicas().map(|replica| endpoint(role, replica)).collect()))
+            .map(|role| {
+                (
+                    lower(role),
+                    role.replicas()
+                        .map(|replica| endpoint(role, replica))
+                        .collect(),
+                )
+            })
             .collect();
-        let labels: BTreeMap<_, _> =
-            roles.iter().map(|role| (lower(role), if role.role.label { role.label.as_str() } else { "" })).collect();
-        Self { shared: format!(r#"{{"cluster":{},"labels":{}"#, json(&cluster), json(&labels)) }
+        let labels: BTreeMap<_, _> = roles
+            .iter()
+            .map(|role| {
+                (
+                    lower(role),
+                    if role.role.label {
+                        role.label.as_str()
+                    } else {
+                        ""
+                    },
+                )
+            })
+            .collect();
+        Self {
+            shared: format!(
+                r#"{{"cluster":{},"labels":{}"#,
+                json(&cluster),
+                json(&labels)
+            ),
+        }
     }
 
     pub(super) fn render(&self, role: &RoleSpec, replica: Replica) -> String {
-        let task = Task { kind: &lower(role), index: replica.index };
+        let task = Task {
+            kind: &lower(role),
+            index: replica.index,
+        };
         format!(r#"{},"task":{}}}"#, self.shared, json(&task))
     }
 }

@@ -38,19 +38,28 @@ pub struct Wiring<'a> {
 impl<'a> Wiring<'a> {
     /// The wiring of `job`, whose valid spec `spec` is.
     pub fn new(job: &'a Job, spec: &'a Spec, addresses: Addresses) -> Self {
-        let mut wiring = Self { job, spec, addresses, layout: None };
+        let mut wiring = Self {
+            job,
+            spec,
+            addresses,
+            layout: None,
+        };
         wiring.layout = job.table.config_env.map(|_| Layout::of(&wiring));
         wiring
     }
 
     /// The pod of a replica; `None` when the job has no such role.
     pub fn pod(&self, replica: Replica, attempt: Attempt) -> Option<Pod> {
-        self.spec.role(replica.role).map(|role| pod::pod(self, role, replica, attempt))
+        self.spec
+            .role(replica.role)
+            .map(|role| pod::pod(self, role, replica, attempt))
     }
 
     /// The headless service of a replica; `None` when the job has no such role.
     pub fn service(&self, replica: Replica) -> Option<Service> {
-        self.spec.role(replica.role).map(|role| service::of_replica(self, role, replica))
+        self.spec
+            .role(replica.role)
+            .map(|role| service::of_replica(self, role, replica))
     }
 
     /// The one headless service of a job with `network.services: PerJob`.
@@ -60,14 +69,18 @@ impl<'a> Wiring<'a> {
 
     /// The pods of a fresh job, role by role in index order.
     pub fn pods(&self) -> impl Iterator<Item = Pod> {
-        self.spec.replicas().filter_map(|replica| self.pod(replica, Attempt::default()))
+        self.spec
+            .replicas()
+            .filter_map(|replica| self.pod(replica, Attempt::default()))
     }
 
     /// The services of a fresh job, role by role in index order.
     pub fn services(&self) -> Vec<Service> {
         match self.spec.services {
             Services::PerJob => vec![self.job_service()],
-            Services::PerReplica => served(self.spec).filter_map(|replica| self.service(replica)).collect(),
+            Services::PerReplica => served(self.spec)
+                .filter_map(|replica| self.service(replica))
+                .collect(),
         }
     }
 
@@ -81,7 +94,9 @@ impl<'a> Wiring<'a> {
         match (&self.addresses, self.spec.services) {
             (Addresses::Loopback(_), _) => "127.0.0.1".to_owned(),
             (Addresses::Cluster, Services::PerReplica) => self.name(replica),
-            (Addresses::Cluster, Services::PerJob) => format!("{}.{}", self.name(replica), self.job.meta.name),
+            (Addresses::Cluster, Services::PerJob) => {
+                format!("{}.{}", self.name(replica), self.job.meta.name)
+            }
         }
     }
 
@@ -111,5 +126,8 @@ impl<'a> Wiring<'a> {
 
 /// The replicas that have a service of their own under `PerReplica`.
 pub(crate) fn served(spec: &Spec) -> impl Iterator<Item = Replica> {
-    spec.roles.iter().filter(|role| role.role.services).flat_map(RoleSpec::replicas)
+    spec.roles
+        .iter()
+        .filter(|role| role.role.services)
+        .flat_map(RoleSpec::replicas)
 }

@@ -11,7 +11,10 @@ pub fn replica(table: &RoleTable, job: &str, replica: Replica) -> String {
 
 /// The replica that a name of a pod or service of `job` stands for.
 pub fn parse(table: &RoleTable, job: &str, name: &str) -> Option<Replica> {
-    let (role, digits) = name.strip_prefix(job)?.strip_prefix('-')?.rsplit_once('-')?;
+    let (role, digits) = name
+        .strip_prefix(job)?
+        .strip_prefix('-')?
+        .rsplit_once('-')?;
     let index: u32 = digits.parse().ok()?;
     let canonical = digits == "0" || !digits.starts_with(['0', '+']);
     let lower = !role.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -21,5 +24,9 @@ pub fn parse(table: &RoleTable, job: &str, name: &str) -> Option<Replica> {
 
 /// A replica as a person reads it: `worker-0`.
 pub fn short(table: &RoleTable, replica: Replica) -> String {
-    format!("{}-{}", table.role(replica.role).name.to_ascii_lowercase(), replica.index)
+    format!(
+        "{}-{}",
+        table.role(replica.role).name.to_ascii_lowercase(),
+        replica.index
+    )
 }

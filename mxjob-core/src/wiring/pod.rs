@@ -13,23 +13,37 @@ pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attemp
     let mut spec = role.template.spec.clone().unwrap_or_default();
     let ours = env::of_replica(wiring, role, replica);
     for container in &mut spec.containers {
-        container.env = Some(env::merge(container.env.take(), &ours)).filter(|vars| !vars.is_empty());
+        container.env =
+            Some(env::merge(container.env.take(), &ours)).filter(|vars| !vars.is_empty());
     }
     spec.restart_policy = Some(restart_policy(wiring, role).to_owned());
     if wiring.spec.services == Services::PerJob {
         spec.hostname = Some(wiring.name(replica));
         spec.subdomain = Some(wiring.job.meta.name.clone());
     }
-    Pod { metadata: metadata(wiring, role, replica, attempt), spec: Some(spec), status: None }
+    Pod {
+        metadata: metadata(wiring, role, replica, attempt),
+        spec: Some(spec),
+        status: None,
+    }
 }
 
 /// The template's labels, annotations and finalizers, under the operator's own.
-fn metadata(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attempt: Attempt) -> ObjectMeta {
+fn metadata(
+    wiring: &Wiring<'_>,
+    role: &RoleSpec,
+    replica: Replica,
+    attempt: Attempt,
+) -> ObjectMeta {
     let template = role.template.metadata.clone().unwrap_or_default();
     let mut all_labels = template.labels.unwrap_or_default();
     all_labels.remove(labels::JOB_ROLE);
     all_labels.extend(labels::of_replica(wiring.job, replica));
-    if wiring.spec.chief().is_some_and(|chief| chief.id == replica.role) {
+    if wiring
+        .spec
+        .chief()
+        .is_some_and(|chief| chief.id == replica.role)
+    {
         all_labels.insert(labels::JOB_ROLE.to_owned(), "master".to_owned());
     }
     let mut annotations = template.annotations.unwrap_or_default();

@@ -11,7 +11,12 @@ use crate::job::{Replica, RoleSpec};
 
 pub(super) fn of_replica(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica) -> Service {
     let labels = labels::of_replica(wiring.job, replica);
-    headless(wiring, wiring.name(replica), labels, Some(ports(wiring, role)))
+    headless(
+        wiring,
+        wiring.name(replica),
+        labels,
+        Some(ports(wiring, role)),
+    )
 }
 
 pub(super) fn of_job(wiring: &Wiring<'_>) -> Service {
@@ -49,7 +54,9 @@ fn ports(wiring: &Wiring<'_>, role: &RoleSpec) -> Vec<ServicePort> {
     let spec = role.template.spec.as_ref();
     let container = role.container(wiring.job.table);
     let container = spec.and_then(|spec| spec.containers.iter().find(|one| one.name == container));
-    let ports = container.and_then(|container| container.ports.as_deref()).unwrap_or_default();
+    let ports = container
+        .and_then(|container| container.ports.as_deref())
+        .unwrap_or_default();
     let named = |port: &k8s_openapi::api::core::v1::ContainerPort| {
         Some(ServicePort {
             name: Some(port.name.clone()?),

@@ -1,6 +1,16 @@
 //! A job in a model cluster, driven by hand: the tests' language.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "tests")]
-#![allow(dead_code, missing_docs, unreachable_pub, reason = "each test file uses a part of it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "each test file uses a part of it"
+)]
 
 use std::collections::BTreeMap;
 
@@ -23,10 +33,20 @@ pub struct Set {
     pub worker: &'static str,
 }
 
-pub const MX: Set = Set { table: MxRole::TABLE, chief: "Scheduler", server: "Server", worker: "Worker" };
+pub const MX: Set = Set {
+    table: MxRole::TABLE,
+    chief: "Scheduler",
+    server: "Server",
+    worker: "Worker",
+};
 
 /// A role set that has nothing to do with MXNet.
-pub const GRID: Set = Set { table: &GRID_TABLE, chief: "Leader", server: "Store", worker: "Member" };
+pub const GRID: Set = Set {
+    table: &GRID_TABLE,
+    chief: "Leader",
+    server: "Store",
+    worker: "Member",
+};
 
 static GRID_TABLE: RoleTable = RoleTable::new(
     &[Mode::new("Compute", &["Leader", "Member"])
@@ -35,11 +55,19 @@ static GRID_TABLE: RoleTable = RoleTable::new(
         .env(&[Env::new("GRID_LEADER", Source::Host("Leader"))])],
     &[
         Role::new("Leader", "Compute", 1, Some(1)).optional(),
-        Role::new("Store", "Compute", 0, None).optional().requires(&["Leader"]),
+        Role::new("Store", "Compute", 0, None)
+            .optional()
+            .requires(&["Leader"]),
         Role::new("Member", "Compute", 0, None).optional(),
     ],
 )
-.crd(Crd::new("grid.example.org", "GridJob", "gridjobs", "gridjob", &[]))
+.crd(Crd::new(
+    "grid.example.org",
+    "GridJob",
+    "gridjobs",
+    "gridjob",
+    &[],
+))
 .container("cell")
 .port(Port::new("grid", 7000));
 
@@ -49,9 +77,15 @@ pub const SETS: [Set; 2] = [MX, GRID];
 impl Set {
     /// A manifest of a job `demo` with so many chiefs, servers and workers; 0: without that role.
     pub fn job(self, chiefs: u32, servers: u32, workers: u32) -> Value {
-        let roles = [(self.chief, chiefs), (self.server, servers), (self.worker, workers)];
+        let roles = [
+            (self.chief, chiefs),
+            (self.server, servers),
+            (self.worker, workers),
+        ];
         let present = roles.iter().filter(|(_, count)| *count > 0);
-        let specs: BTreeMap<_, _> = present.map(|(role, count)| (*role, self.replicas(*count))).collect();
+        let specs: BTreeMap<_, _> = present
+            .map(|(role, count)| (*role, self.replicas(*count)))
+            .collect();
         json!({
             "apiVersion": format!("{}/v1", self.table.crd.group),
             "kind": self.table.crd.kind,
@@ -61,7 +95,8 @@ impl Set {
     }
 
     fn replicas(self, count: u32) -> Value {
-        let container = json!({"name": self.table.container, "image": "some/image", "command": ["train"]});
+        let container =
+            json!({"name": self.table.container, "image": "some/image", "command": ["train"]});
         json!({"replicas": count, "template": {"spec": {"containers": [container]}}})
     }
 
@@ -82,7 +117,10 @@ impl Set {
     }
 
     fn replica(self, role: &str, index: u32) -> Replica {
-        Replica { role: self.table.find(role).unwrap(), index }
+        Replica {
+            role: self.table.find(role).unwrap(),
+            index,
+        }
     }
 }
 
@@ -90,7 +128,11 @@ impl Set {
 pub fn set(manifest: &mut Value, path: &str, value: Value) {
     let mut at = manifest;
     for key in path.split('.') {
-        at = at.as_object_mut().unwrap().entry(key).or_insert_with(|| json!({}));
+        at = at
+            .as_object_mut()
+            .unwrap()
+            .entry(key)
+            .or_insert_with(|| json!({}));
     }
     *at = value;
 }
@@ -171,7 +213,14 @@ impl World {
     /// Everything that is to stop stops.
     pub fn stop_all(&mut self) {
         for uid in std::mem::take(&mut self.to_stop) {
-            self.cluster.report(self.now, Report::Exited { uid, code: 143, reason: None });
+            self.cluster.report(
+                self.now,
+                Report::Exited {
+                    uid,
+                    code: 143,
+                    reason: None,
+                },
+            );
         }
     }
 
@@ -182,7 +231,8 @@ impl World {
 
     /// A replica's pod goes without a trace.
     pub fn vanish(&mut self, replica: Replica) {
-        self.cluster.vanish(&names::replica(self.set.table, "demo", replica));
+        self.cluster
+            .vanish(&names::replica(self.set.table, "demo", replica));
         if let Some(uid) = self.uids.remove(&replica) {
             self.to_start.retain(|one| *one != uid);
             self.to_stop.retain(|one| *one != uid);
@@ -193,24 +243,46 @@ impl World {
     /// Replicas whose container runs.
     pub fn running_replicas(&self) -> Vec<Replica> {
         let runs = |pod: &&k8s_openapi::api::core::v1::Pod| {
-            pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running")
+            pod.status
+                .as_ref()
+                .and_then(|status| status.phase.as_deref())
+                == Some("Running")
                 && PodView::of(pod, self.set.table.container).started
                 && PodView::of(pod, self.set.table.container).waiting.is_none()
         };
         let replica = |pod: &k8s_openapi::api::core::v1::Pod| {
-            names::parse(self.set.table, "demo", pod.metadata.name.as_deref().unwrap()).unwrap()
+            names::parse(
+                self.set.table,
+                "demo",
+                pod.metadata.name.as_deref().unwrap(),
+            )
+            .unwrap()
         };
         self.cluster.pods().filter(runs).map(replica).collect()
     }
 
     /// A replica ends, and the planner does not look yet.
     pub fn exit_unseen(&mut self, replica: Replica, code: i32) {
-        let uid = self.uids.get(&replica).expect("the replica was started").clone();
-        self.cluster.report(self.now, Report::Exited { uid, code, reason: None });
+        let uid = self
+            .uids
+            .get(&replica)
+            .expect("the replica was started")
+            .clone();
+        self.cluster.report(
+            self.now,
+            Report::Exited {
+                uid,
+                code,
+                reason: None,
+            },
+        );
     }
 
     pub fn pass(&mut self, seconds: i64) {
-        self.now = self.now.checked_add(SignedDuration::from_secs(seconds)).unwrap();
+        self.now = self
+            .now
+            .checked_add(SignedDuration::from_secs(seconds))
+            .unwrap();
         self.settle();
     }
 
@@ -223,21 +295,35 @@ impl World {
     }
 
     pub fn counts(&self, role: &str) -> ReplicaStatus {
-        self.status().replica_statuses.get(role).cloned().unwrap_or_default()
+        self.status()
+            .replica_statuses
+            .get(role)
+            .cloned()
+            .unwrap_or_default()
     }
 
     pub fn message(&self, kind: ConditionType) -> String {
-        self.status().condition(kind).and_then(|one| one.message.clone()).unwrap_or_default()
+        self.status()
+            .condition(kind)
+            .and_then(|one| one.message.clone())
+            .unwrap_or_default()
     }
 
     pub fn conditions(&self) -> Vec<String> {
-        self.status().conditions.iter().map(|one| format!("{}={}", one.kind, one.status)).collect()
+        self.status()
+            .conditions
+            .iter()
+            .map(|one| format!("{}={}", one.kind, one.status))
+            .collect()
     }
 
     /// Replicas that have a pod, like `worker-0`.
     pub fn pods(&self) -> Vec<String> {
         let name = |pod: &k8s_openapi::api::core::v1::Pod| pod.metadata.name.clone().unwrap();
-        self.cluster.pods().map(|pod| name(pod).strip_prefix("demo-").unwrap().to_owned()).collect()
+        self.cluster
+            .pods()
+            .map(|pod| name(pod).strip_prefix("demo-").unwrap().to_owned())
+            .collect()
     }
 
     pub fn services(&self) -> usize {
@@ -246,12 +332,19 @@ impl World {
 
     pub fn uid(&self, replica: Replica) -> Option<String> {
         let name = names::replica(self.set.table, "demo", replica);
-        let pod = self.cluster.pods().find(|pod| pod.metadata.name.as_ref() == Some(&name));
+        let pod = self
+            .cluster
+            .pods()
+            .find(|pod| pod.metadata.name.as_ref() == Some(&name));
         pod.and_then(|pod| pod.metadata.uid.clone())
     }
 
     pub fn said(&self, reason: &str) -> Vec<String> {
-        self.events.iter().filter(|one| one.reason == reason).map(|one| one.message.clone()).collect()
+        self.events
+            .iter()
+            .filter(|one| one.reason == reason)
+            .map(|one| one.message.clone())
+            .collect()
     }
 
     /// True when the planner wants nothing of the cluster as it is.
@@ -261,6 +354,9 @@ impl World {
     }
 
     pub fn planned(&self) -> Vec<Action> {
-        self.cluster.plan(self.now).map(|plan| plan.actions).unwrap_or_default()
+        self.cluster
+            .plan(self.now)
+            .map(|plan| plan.actions)
+            .unwrap_or_default()
     }
 }

@@ -6,28 +6,28 @@ use clap::{Args, ValueEnum};
 
 /// Arguments of `mxjob operator`. Each is also an environment variable.
 #[derive(Args, Clone, Debug)]
-pub struct OperatorArgs {
+pub(crate) struct OperatorArgs {
     /// Look after the jobs of this namespace; give it more than once for more [default: all]
     #[arg(long, env = "MXJOB_NAMESPACE", value_delimiter = ',', value_name = "NAME")]
-    pub namespace: Vec<String>,
+    pub(crate) namespace: Vec<String>,
 
     /// Create or update the CustomResourceDefinition first
     #[arg(long, env = "MXJOB_INSTALL_CRDS")]
-    pub install_crds: bool,
+    pub(crate) install_crds: bool,
 
     /// Where the cluster is [default: KUBECONFIG, USE_KUBE_CONFIG, the pod's service account,
     /// ~/.kube/config]
     #[arg(long, env = "MXJOB_KUBECONFIG", value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    pub(crate) kubeconfig: Option<PathBuf>,
 
     /// How log lines are written
     #[arg(long, env = "MXJOB_LOG_FORMAT", default_value = "text")]
-    pub log_format: LogFormat,
+    pub(crate) log_format: LogFormat,
 }
 
 /// How log lines are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// For people.
     #[default]
     Text,

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use mxjob_core::{ReplicaRole, RoleTable};
 
-pub use args::{LogFormat, OperatorArgs};
+pub(crate) use args::{LogFormat, OperatorArgs};
 
 use crate::telemetry;
 use client::ClientError;
@@ -62,7 +62,7 @@ enum OperatorError {
 }
 
 /// Runs the operator until SIGTERM or SIGINT: 0 then, 1 when it cannot work at all.
-pub fn run<R: ReplicaRole>(args: &OperatorArgs) -> ExitCode {
+pub(crate) fn run<R: ReplicaRole>(args: &OperatorArgs) -> ExitCode {
     telemetry::start(args.log_format);
     match block_on(args, R::TABLE) {
         Ok(()) => ExitCode::SUCCESS,

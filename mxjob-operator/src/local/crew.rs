@@ -136,9 +136,10 @@ impl Crew {
     /// Asks those who are chosen to end; gives those who were not asked before.
     pub(super) fn stop(&mut self, chosen: impl Fn(&Member) -> bool) -> Vec<Replica> {
         let now = Instant::now();
-        let asked = self.members.values_mut().filter(|member| {
-            member.ended.is_none() && !member.is_stopping() && chosen(member)
-        });
+        let asked = self
+            .members
+            .values_mut()
+            .filter(|member| member.ended.is_none() && !member.is_stopping() && chosen(member));
         let ask = |member: &mut Member| {
             member.process.signal(Signal::TERM);
             member.kill_at = Some(now + member.grace);
@@ -161,7 +162,7 @@ impl Crew {
         let kill = |member: &mut Member| {
             member.process.signal(Signal::KILL);
             // Once is enough: nothing ignores it.
-            member.kill_at = now.checked_add(Duration::from_secs(3600));
+            member.kill_at = now.checked_add(Duration::from_hours(1));
             (member.replica, member.grace)
         };
         self.members.values_mut().filter(overdue).map(kill).collect()

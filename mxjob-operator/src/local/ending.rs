@@ -37,7 +37,11 @@ impl Ending {
 pub(super) fn table(board: &Board, paint: Paint) -> String {
     let mut table = Table::new();
     table.load_style(if paint.has_signs() { presets::UTF8_FULL_CONDENSED } else { presets::ASCII_FULL_CONDENSED });
-    if paint.has_colours() { table.enforce_styling() } else { table.force_no_tty() };
+    if paint.has_colours() {
+        table.enforce_styling()
+    } else {
+        table.force_no_tty()
+    };
     let header = ["replica", "state", "exit code", "restarts", "time", "peak memory"];
     table.set_header(header.map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
     for row in &board.rows {

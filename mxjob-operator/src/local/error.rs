@@ -11,7 +11,7 @@ use super::python::PythonError;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RunError {
     /// The job breaks a rule.
-    #[error("job {name} is not valid:{}", .problems.iter().map(|one| format!("\n  {one}")).collect::<String>())]
+    #[error("job {name} is not valid: {}", list(problems))]
     Invalid {
         /// The job.
         name: String,
@@ -46,6 +46,10 @@ pub(super) enum RunError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+fn list(problems: &[Problem]) -> String {
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl RunError {

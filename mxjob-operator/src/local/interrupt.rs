@@ -41,7 +41,7 @@ async fn one(signal: &mut Option<Signal>) {
     {
         return;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// True when the mask `SigIgn` of a `/proc/…/status` has the signal's bit.

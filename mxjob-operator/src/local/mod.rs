@@ -101,16 +101,16 @@ async fn run_here(mut setup: Setup) -> Result<u8, RunError> {
     }
     setup.check_programs()?;
     if let Some(request) = setup.python.clone() {
-        setup.machine.venv = match python::ready(&request)? {
-            Some(folder) => Some(folder),
-            None => tokio::select! {
-                folder = python::prepare(&request, &mut screen, &guard) => Some(folder?),
+        setup.machine.venv = python::ready(&request)?;
+        if setup.machine.venv.is_none() {
+            tokio::select! {
+                folder = python::prepare(&request, &mut screen, &guard) => setup.machine.venv = Some(folder?),
                 signal = interrupts.next() => {
                     screen.last_words(&format!("interrupted by {signal}; nothing was started\n"));
                     return Ok(INTERRUPTED);
                 }
-            },
-        };
+            }
+        }
         setup.check_programs()?;
     }
     let session = Session::new(&setup, &mut screen, &guard)?;

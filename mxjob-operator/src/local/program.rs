@@ -160,7 +160,9 @@ mod tests {
 
     #[test]
     fn runs_command_and_args_expanded() {
-        let pod = pod(json!({"command": ["sh", "-c"], "args": ["echo $(WHO) $$(WHO)"], "env": [{"name": "WHO", "value": "me"}]}));
+        let pod = pod(
+            json!({"command": ["sh", "-c"], "args": ["echo $(WHO) $$(WHO)"], "env": [{"name": "WHO", "value": "me"}]}),
+        );
         let launch = machine().launch(&pod, "mxnet").unwrap();
         assert!(launch.program.ends_with("bin/sh"));
         assert_eq!(launch.args, ["-c", "echo me $(WHO)"]);

@@ -267,7 +267,8 @@ impl<'a> Session<'a> {
         }
         let Some(status) = self.cluster.job().map(|job| job.status.clone()) else { return };
         let (phase, ready) = (status.phase.clone().unwrap_or_default(), status.ready.clone().unwrap_or_default());
-        let changed = self.status.phase != status.phase && !matches!(phase.as_str(), "Created" | "Succeeded" | "Failed");
+        let changed =
+            self.status.phase != status.phase && !matches!(phase.as_str(), "Created" | "Succeeded" | "Failed");
         self.status = status;
         if !changed {
             return;

@@ -100,10 +100,8 @@ impl Setup {
 
     /// What the job asks for.
     pub(super) fn spec(&self) -> Result<&Spec, RunError> {
-        let invalid = |problems: &Vec<_>| RunError::Invalid {
-            name: self.job.meta.name.clone(),
-            problems: problems.clone(),
-        };
+        let invalid =
+            |problems: &Vec<_>| RunError::Invalid { name: self.job.meta.name.clone(), problems: problems.clone() };
         self.job.spec.as_ref().map_err(invalid)
     }
 
@@ -151,9 +149,15 @@ fn remarks(spec: &Spec, table: &RoleTable, machine: &Machine) -> Vec<String> {
         ("init containers are not run", roles(&|pod, _| filled(pod.init_containers.as_ref().map(Vec::len)))),
         ("containers beside the replica's own are not run", roles(&|pod, _| pod.containers.len() > 1)),
         ("envFrom is not read", roles(&|_, container| filled(container.env_from.as_ref().map(Vec::len)))),
-        ("resource limits are not set", roles(&|_, container| {
-            container.resources.as_ref().is_some_and(|resources| filled(resources.limits.as_ref().map(std::collections::BTreeMap::len)))
-        })),
+        (
+            "resource limits are not set",
+            roles(&|_, container| {
+                container
+                    .resources
+                    .as_ref()
+                    .is_some_and(|resources| filled(resources.limits.as_ref().map(std::collections::BTreeMap::len)))
+            }),
+        ),
     ];
     let mut remarks: Vec<_> = kinds
         .into_iter()

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn variables(env: serde_json::Value) -> Result<Vec<(String, String)>, (String, String)> {
+    fn variables(env: &serde_json::Value) -> Result<Vec<(String, String)>, (String, String)> {
         let pod: Pod = serde_json::from_value(json!({
             "metadata": {"name": "digits-worker-0", "labels": {"app": "digits"}},
             "spec": {"containers": [{"name": "mxnet", "env": env}]},
@@ -94,7 +94,7 @@ mod tests {
             {"name": "A", "value": "1"}, {"name": "B", "value": "$(A)$(C)"}, {"name": "C", "value": "3"},
             {"name": "A", "value": "2"}, {"name": "EMPTY"},
         ]);
-        assert_eq!(variables(env).unwrap(), [pair("B", "1$(C)"), pair("C", "3"), pair("A", "2"), pair("EMPTY", "")]);
+        assert_eq!(variables(&env).unwrap(), [pair("B", "1$(C)"), pair("C", "3"), pair("A", "2"), pair("EMPTY", "")]);
     }
 
     #[test]
@@ -103,17 +103,15 @@ mod tests {
             .iter()
             .map(|path| json!({"name": path, "valueFrom": {"fieldRef": {"fieldPath": path}}}))
             .collect();
-        let values: Vec<_> = variables(env.into()).unwrap().into_iter().map(|(_, value)| value).collect();
+        let values: Vec<_> = variables(&env.into()).unwrap().into_iter().map(|(_, value)| value).collect();
         assert_eq!(values, ["digits-worker-0", "default", "digits", "127.0.0.1"]);
     }
 
     #[test]
     fn what_only_a_cluster_has_is_named() {
-        let secret = |optional: bool| {
-            json!([{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "t", "optional": optional}}}])
-        };
-        assert_eq!(variables(secret(true)).unwrap(), []);
+        let secret = |optional: bool| json!([{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "t", "optional": optional}}}]);
+        assert_eq!(variables(&secret(true)).unwrap(), []);
         let why = "secret \"keys\" is only in a cluster: for `mxjob run` give a `value`";
-        assert_eq!(variables(secret(false)).unwrap_err(), pair("TOKEN", why));
+        assert_eq!(variables(&secret(false)).unwrap_err(), pair("TOKEN", why));
     }
 }

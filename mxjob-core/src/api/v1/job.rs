@@ -10,7 +10,9 @@ use kube_core::Resource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::policy::{CleanPodPolicy, FailurePolicy, Network, RunPolicy, SchedulingPolicy, SuccessPolicy};
+use super::policy::{
+    CleanPodPolicy, FailurePolicy, Network, RunPolicy, SchedulingPolicy, SuccessPolicy,
+};
 use super::status::JobStatus;
 use crate::role::{ReplicaRole, RestartPolicy};
 
@@ -33,8 +35,16 @@ pub struct MXJob<R> {
 impl<R> MXJob<R> {
     /// A new job of that name in no namespace yet.
     pub fn new(name: &str, spec: JobSpec) -> Self {
-        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-        Self { metadata, spec, status: None, roles: PhantomData }
+        let metadata = ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        };
+        Self {
+            metadata,
+            spec,
+            status: None,
+            roles: PhantomData,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod status;
 
 pub use job::{JobSpec, MXJob, ReplicaSpec};
 pub use policy::{
-    CleanPodPolicy, FailureAction, FailurePolicy, FailureRule, Network, RunPolicy, SchedulingPolicy, Services,
-    SuccessPolicy,
+    CleanPodPolicy, FailureAction, FailurePolicy, FailureRule, Network, RunPolicy,
+    SchedulingPolicy, Services, SuccessPolicy,
 };
 pub use status::{Condition, ConditionType, JobStatus, ReplicaStatus};

@@ -51,7 +51,9 @@ pub struct JobStatus {
 impl JobStatus {
     /// The condition of that type, whatever its status.
     pub fn condition(&self, kind: ConditionType) -> Option<&Condition> {
-        self.conditions.iter().find(|condition| condition.kind == kind.name())
+        self.conditions
+            .iter()
+            .find(|condition| condition.kind == kind.name())
     }
 
     /// True when the condition of that type is there and true.
@@ -162,7 +164,10 @@ pub struct ReplicaStatus {
     pub completed_indexes: Option<String>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
 fn is_zero(count: &i32) -> bool {
     *count == 0
 }

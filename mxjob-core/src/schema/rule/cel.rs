@@ -9,7 +9,10 @@ pub(super) fn text(text: &str) -> String {
 
 /// `key` is one of these roles, in any letter case.
 pub(super) fn is_one_of<'a>(key: &str, roles: impl IntoIterator<Item = &'a str>) -> String {
-    let lower: Vec<_> = roles.into_iter().map(|role| text(&role.to_ascii_lowercase())).collect();
+    let lower: Vec<_> = roles
+        .into_iter()
+        .map(|role| text(&role.to_ascii_lowercase()))
+        .collect();
     match lower.as_slice() {
         [one] => format!("{key}.lowerAscii() == {one}"),
         many => format!("{key}.lowerAscii() in [{}]", many.join(",")),
@@ -23,7 +26,11 @@ pub(super) fn has_any<'a>(roles: &str, names: impl IntoIterator<Item = &'a str>)
 
 /// The map of roles that `map` names has a replica of `role`.
 pub(super) fn has_replica(map: &str, role: &Role) -> String {
-    format!("{map}.exists(k, {} && {})", is_one_of("k", [role.name]), is_peopled(map, role))
+    format!(
+        "{map}.exists(k, {} && {})",
+        is_one_of("k", [role.name]),
+        is_peopled(map, role)
+    )
 }
 
 /// The entry `k`, which is of `role`, asks for a replica.
@@ -36,25 +43,49 @@ fn is_peopled(map: &str, role: &Role) -> String {
 }
 
 /// The map of roles that `map` names has a replica of one of `roles`.
-pub(super) fn has_replica_of_any<'a>(map: &str, roles: impl IntoIterator<Item = &'a Role>) -> String {
-    let (some, none): (Vec<&Role>, Vec<&Role>) = roles.into_iter().partition(|role| role.default > 0);
-    let groups = [some, none].into_iter().filter(|group| !group.is_empty()).map(|group| {
-        let first = group.first().map(|role| is_peopled(map, role)).unwrap_or_default();
-        format!("{map}.exists(k, {} && {first})", is_one_of("k", group.iter().map(|role| role.name)))
-    });
+pub(super) fn has_replica_of_any<'a>(
+    map: &str,
+    roles: impl IntoIterator<Item = &'a Role>,
+) -> String {
+    let (some, none): (Vec<&Role>, Vec<&Role>) =
+        roles.into_iter().partition(|role| role.default > 0);
+    let groups = [some, none]
+        .into_iter()
+        .filter(|group| !group.is_empty())
+        .map(|group| {
+            let first = group
+                .first()
+                .map(|role| is_peopled(map, role))
+                .unwrap_or_default();
+            format!(
+                "{map}.exists(k, {} && {first})",
+                is_one_of("k", group.iter().map(|role| role.name))
+            )
+        });
     groups.collect::<Vec<_>>().join(" || ")
 }
 
 /// How many replicas the entry at `key` of `map` asks for.
 pub(super) fn replicas(table: &RoleTable, map: &str, key: &str) -> String {
-    format!("(has({map}[{key}].replicas) ? {map}[{key}].replicas : {})", default(table, key))
+    format!(
+        "(has({map}[{key}].replicas) ? {map}[{key}].replicas : {})",
+        default(table, key)
+    )
 }
 
 /// How many replicas the role that `key` names has by default.
 fn default(table: &RoleTable, key: &str) -> String {
-    table.roles.iter().filter(|role| role.default != 1).fold("1".to_owned(), |otherwise, role| {
-        format!("({} ? {} : {otherwise})", is_one_of(key, [role.name]), role.default)
-    })
+    table
+        .roles
+        .iter()
+        .filter(|role| role.default != 1)
+        .fold("1".to_owned(), |otherwise, role| {
+            format!(
+                "({} ? {} : {otherwise})",
+                is_one_of(key, [role.name]),
+                role.default
+            )
+        })
 }
 
 /// `Scheduler, Server, Worker`.

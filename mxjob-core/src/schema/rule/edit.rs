@@ -12,21 +12,42 @@ const MANAGED_BY: &str = "is immutable: create a new job to hand it to another c
 
 pub(super) fn managed_by_cel() -> Validation {
     let manager = |spec: &str| {
-        format!("(has({spec}.runPolicy) && has({spec}.runPolicy.managedBy) ? {spec}.runPolicy.managedBy : '')")
+        format!(
+            "(has({spec}.runPolicy) && has({spec}.runPolicy.managedBy) ? {spec}.runPolicy.managedBy : '')"
+        )
     };
     let rule = format!("{} == {}", manager("self"), manager("oldSelf"));
-    Validation::new(Place::Spec, rule, format!("runPolicy.managedBy {MANAGED_BY}")).about(".runPolicy.managedBy")
+    Validation::new(
+        Place::Spec,
+        rule,
+        format!("runPolicy.managedBy {MANAGED_BY}"),
+    )
+    .about(".runPolicy.managedBy")
 }
 
 pub(super) fn managed_by(job: &Subject<'_>) -> Vec<Problem> {
-    let manager = |spec: &JobSpec| spec.run_policy.clone().and_then(|run| run.managed_by).unwrap_or_default();
-    let broken = job.old.is_some_and(|old| manager(old.spec) != manager(job.spec));
-    broken.then(|| Problem::error("spec.runPolicy.managedBy", MANAGED_BY)).into_iter().collect()
+    let manager = |spec: &JobSpec| {
+        spec.run_policy
+            .clone()
+            .and_then(|run| run.managed_by)
+            .unwrap_or_default()
+    };
+    let broken = job
+        .old
+        .is_some_and(|old| manager(old.spec) != manager(job.spec));
+    broken
+        .then(|| Problem::error("spec.runPolicy.managedBy", MANAGED_BY))
+        .into_iter()
+        .collect()
 }
 
 pub(super) fn mode_cel(table: &RoleTable) -> Validation {
-    let (now, before) = (effective_cel(table, "self"), effective_cel(table, "oldSelf"));
-    let rule = format!("!has(self.mxReplicaSpecs) || !has(oldSelf.mxReplicaSpecs) || {now} == {before}");
+    let (now, before) = (
+        effective_cel(table, "self"),
+        effective_cel(table, "oldSelf"),
+    );
+    let rule =
+        format!("!has(self.mxReplicaSpecs) || !has(oldSelf.mxReplicaSpecs) || {now} == {before}");
     Validation::new(Place::Spec, rule, "jobMode is immutable")
         .saying(format!("'jobMode is immutable: it is ' + {before}"))
         .about(".jobMode")
@@ -34,7 +55,10 @@ pub(super) fn mode_cel(table: &RoleTable) -> Validation {
 
 pub(super) fn mode(table: &'static RoleTable, job: &Subject<'_>) -> Vec<Problem> {
     let name = |spec| effective(table, spec).map_or("", |mode| mode.name);
-    let before = job.old.map(|old| name(old.spec)).filter(|before| *before != name(job.spec));
+    let before = job
+        .old
+        .map(|old| name(old.spec))
+        .filter(|before| *before != name(job.spec));
     let problem = |before| Problem::error("spec.jobMode", format!("is immutable: it is {before}"));
     before.map(problem).into_iter().collect()
 }
@@ -52,7 +76,8 @@ pub(super) fn templates_cel() -> Validation {
                     oldSelf.status.conditions.exists(c, has(c.type) && c.type in ['Succeeded','Failed'] && \
                     has(c.status) && c.status == 'True'))";
     let (one, other) = (format!("{new}[n].template"), format!("{old}[k].template"));
-    let same = format!("(has({one}) && has({other}) ? {one} == {other} : has({one}) == has({other}))");
+    let same =
+        format!("(has({one}) && has({other}) ? {one} == {other} : has({one}) == has({other}))");
     let twin = "n.lowerAscii() == k.lowerAscii()";
     let changed = format!("{new}.exists(n, {twin} && !{same})");
     let kept = format!("{new}.all(n, n.lowerAscii() != k.lowerAscii() || {same})");
@@ -61,20 +86,41 @@ pub(super) fn templates_cel() -> Validation {
         format!("!{there} || {suspended} || {finished} || {old}.all(k, {kept})"),
         format!("the template of a role {TEMPLATE}"),
     )
-    .saying(format!("{old}.filter(k, {changed})[0] + '.template {TEMPLATE}'"))
+    .saying(format!(
+        "{old}.filter(k, {changed})[0] + '.template {TEMPLATE}'"
+    ))
     .about(".spec.mxReplicaSpecs")
 }
 
 pub(super) fn templates(job: &Subject<'_>) -> Vec<Problem> {
-    let Some(old) = job.old else { return Vec::new() };
-    let suspended = old.spec.run_policy.as_ref().and_then(|run| run.suspend).unwrap_or(false);
+    let Some(old) = job.old else {
+        return Vec::new();
+    };
+    let suspended = old
+        .spec
+        .run_policy
+        .as_ref()
+        .and_then(|run| run.suspend)
+        .unwrap_or(false);
     if suspended || old.finished {
         return Vec::new();
     }
     let changed = |key: &str, entry: &ReplicaSpec| {
-        let twins = old.spec.mx_replica_specs.iter().filter(|(other, _)| other.eq_ignore_ascii_case(key));
-        twins.into_iter().any(|(_, before)| before.template != entry.template)
+        let twins = old
+            .spec
+            .mx_replica_specs
+            .iter()
+            .filter(|(other, _)| other.eq_ignore_ascii_case(key));
+        twins
+            .into_iter()
+            .any(|(_, before)| before.template != entry.template)
     };
-    let edited = job.spec.mx_replica_specs.iter().filter(|(key, entry)| changed(key, entry));
-    edited.map(|(key, _)| Problem::error(format!("{}.template", path(key)), TEMPLATE)).collect()
+    let edited = job
+        .spec
+        .mx_replica_specs
+        .iter()
+        .filter(|(key, entry)| changed(key, entry));
+    edited
+        .map(|(key, _)| Problem::error(format!("{}.template", path(key)), TEMPLATE))
+        .collect()
 }

@@ -37,14 +37,20 @@ pub fn effective(table: &'static RoleTable, spec: &JobSpec) -> Option<&'static M
 
 /// The same in CEL, as the mode's name; `spec` is an expression.
 pub(super) fn effective_cel(table: &RoleTable, spec: &str) -> String {
-    let of_roles = table.modes.iter().rfold("''".to_owned(), |otherwise, mode| {
-        let any = cel::has_any(&format!("{spec}.mxReplicaSpecs"), names(table, mode));
-        format!("{any} ? {} : {otherwise}", cel::text(mode.name))
-    });
+    let of_roles = table
+        .modes
+        .iter()
+        .rfold("''".to_owned(), |otherwise, mode| {
+            let any = cel::has_any(&format!("{spec}.mxReplicaSpecs"), names(table, mode));
+            format!("{any} ? {} : {otherwise}", cel::text(mode.name))
+        });
     format!("(has({spec}.jobMode) ? {spec}.jobMode : {of_roles})")
 }
 
-fn roles_in<'a>(table: &'a RoleTable, mode: &'a Mode) -> impl Iterator<Item = &'static Role> + use<'a> {
+fn roles_in<'a>(
+    table: &'a RoleTable,
+    mode: &'a Mode,
+) -> impl Iterator<Item = &'static Role> + use<'a> {
     table.roles_of(mode.name).map(|id| table.role(id))
 }
 
@@ -52,20 +58,38 @@ fn names<'a>(table: &'a RoleTable, mode: &'a Mode) -> impl Iterator<Item = &'sta
     roles_in(table, mode).map(|role| role.name)
 }
 
-fn foreign<'a>(table: &'a RoleTable, mode: &'a Mode) -> impl Iterator<Item = &'static str> + use<'a> {
-    table.roles.iter().filter(move |role| role.mode != mode.name).map(|role| role.name)
+fn foreign<'a>(
+    table: &'a RoleTable,
+    mode: &'a Mode,
+) -> impl Iterator<Item = &'static str> + use<'a> {
+    table
+        .roles
+        .iter()
+        .filter(move |role| role.mode != mode.name)
+        .map(|role| role.name)
 }
 
-fn chiefs<'a>(table: &'a RoleTable, mode: &'a Mode) -> impl Iterator<Item = &'static Role> + use<'a> {
-    mode.chief.iter().filter_map(|name| table.find(name)).map(|id| table.role(id))
+fn chiefs<'a>(
+    table: &'a RoleTable,
+    mode: &'a Mode,
+) -> impl Iterator<Item = &'static Role> + use<'a> {
+    mode.chief
+        .iter()
+        .filter_map(|name| table.find(name))
+        .map(|id| table.role(id))
 }
 
-fn needed<'a>(table: &'a RoleTable, mode: &'a Mode) -> impl Iterator<Item = &'static Role> + use<'a> {
+fn needed<'a>(
+    table: &'a RoleTable,
+    mode: &'a Mode,
+) -> impl Iterator<Item = &'static Role> + use<'a> {
     roles_in(table, mode).filter(|role| !role.optional)
 }
 
 fn has(spec: &JobSpec, role: &str) -> bool {
-    spec.mx_replica_specs.keys().any(|key| key.eq_ignore_ascii_case(role))
+    spec.mx_replica_specs
+        .keys()
+        .any(|key| key.eq_ignore_ascii_case(role))
 }
 
 fn has_any(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> bool {
@@ -82,92 +106,165 @@ fn runs_in(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> bool {
 
 fn runs_in_cel(table: &RoleTable, mode: &Mode) -> String {
     let any = cel::has_any(MAP, names(table, mode));
-    format!("(has(self.jobMode) ? self.jobMode == {} : {any})", cel::text(mode.name))
+    format!(
+        "(has(self.jobMode) ? self.jobMode == {} : {any})",
+        cel::text(mode.name)
+    )
 }
 
 /// A rule about the roles of a spec, which an old spec need not have.
 fn validation(rule: &str, message: impl Into<String>) -> Validation {
-    Validation::new(Place::Spec, format!("!has({MAP}) || ({rule})"), message).about(".mxReplicaSpecs")
+    Validation::new(Place::Spec, format!("!has({MAP}) || ({rule})"), message)
+        .about(".mxReplicaSpecs")
 }
 
 pub(super) fn roles_cel(table: &RoleTable, mode: &Mode) -> Validation {
     let name = cel::text(mode.name);
     let foreign = cel::is_one_of("k", foreign(table, mode));
-    let rule = format!("!has(self.jobMode) || self.jobMode != {name} || !{MAP}.exists(k, {foreign})");
+    let rule =
+        format!("!has(self.jobMode) || self.jobMode != {name} || !{MAP}.exists(k, {foreign})");
     let allowed = allowed(table, mode);
-    validation(&rule, format!("jobMode {} allows {}", mode.name, cel::list(names(table, mode))))
-        .saying(format!("{MAP}.filter(k, {foreign})[0] + ' {allowed}'"))
+    validation(
+        &rule,
+        format!(
+            "jobMode {} allows {}",
+            mode.name,
+            cel::list(names(table, mode))
+        ),
+    )
+    .saying(format!("{MAP}.filter(k, {foreign})[0] + ' {allowed}'"))
 }
 
 pub(super) fn roles(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> Vec<Problem> {
     let named = spec.job_mode.as_deref() == Some(mode.name);
     let foreign = |key: &&String| foreign(table, mode).any(|role| key.eq_ignore_ascii_case(role));
-    let keys = spec.mx_replica_specs.keys().filter(|key| named && foreign(key));
-    keys.map(|key| Problem::error(path(key), format!("{key} {}", allowed(table, mode)))).collect()
+    let keys = spec
+        .mx_replica_specs
+        .keys()
+        .filter(|key| named && foreign(key));
+    keys.map(|key| Problem::error(path(key), format!("{key} {}", allowed(table, mode))))
+        .collect()
 }
 
 fn allowed(table: &RoleTable, mode: &Mode) -> String {
-    format!("is not allowed with jobMode {}: allowed are {}", mode.name, cel::list(names(table, mode)))
+    format!(
+        "is not allowed with jobMode {}: allowed are {}",
+        mode.name,
+        cel::list(names(table, mode))
+    )
 }
 
 pub(super) fn mixed_cel(table: &RoleTable) -> Validation {
-    let any = table.modes.iter().map(|mode| cel::has_any(MAP, names(table, mode)));
+    let any = table
+        .modes
+        .iter()
+        .map(|mode| cel::has_any(MAP, names(table, mode)));
     let counted: Vec<_> = any.map(|any| format!("({any} ? 1 : 0)")).collect();
-    validation(&format!("has(self.jobMode) || {} <= 1", counted.join(" + ")), mixed_message(table))
+    validation(
+        &format!("has(self.jobMode) || {} <= 1", counted.join(" + ")),
+        mixed_message(table),
+    )
 }
 
 pub(super) fn mixed(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
-    let modes = table.modes.iter().filter(|mode| has_any(table, mode, spec)).count();
+    let modes = table
+        .modes
+        .iter()
+        .filter(|mode| has_any(table, mode, spec))
+        .count();
     let broken = spec.job_mode.is_none() && modes > 1;
-    broken.then(|| Problem::error(ROLES, mixed_message(table))).into_iter().collect()
+    broken
+        .then(|| Problem::error(ROLES, mixed_message(table)))
+        .into_iter()
+        .collect()
 }
 
 fn mixed_message(table: &RoleTable) -> String {
-    let modes = table.modes.iter().map(|mode| format!("{} ({})", mode.name, cel::list(names(table, mode))));
+    let modes = table
+        .modes
+        .iter()
+        .map(|mode| format!("{} ({})", mode.name, cel::list(names(table, mode))));
     let modes: Vec<_> = modes.collect();
-    format!("roles of more than one mode in one job: {}", cel::list(modes.iter().map(String::as_str)))
+    format!(
+        "roles of more than one mode in one job: {}",
+        cel::list(modes.iter().map(String::as_str))
+    )
 }
 
 pub(super) fn needs_cel(table: &RoleTable, mode: &Mode) -> Validation {
-    let each: Vec<_> =
-        needed(table, mode).map(|role| (role, cel::has_any(MAP, [role.name]))).collect();
+    let each: Vec<_> = needed(table, mode)
+        .map(|role| (role, cel::has_any(MAP, [role.name])))
+        .collect();
     let all: Vec<_> = each.iter().map(|(_, there)| there.as_str()).collect();
-    let missing = each.iter().map(|(role, there)| format!("({there} ? '' : ' {}')", role.name));
+    let missing = each
+        .iter()
+        .map(|(role, there)| format!("({there} ? '' : ' {}')", role.name));
     let missing: Vec<_> = missing.collect();
     let message = needs_message(table, mode);
-    validation(&format!("!{} || ({})", runs_in_cel(table, mode), all.join(" && ")), message.clone())
-        .saying(format!("'{message}; missing:' + {}", missing.join(" + ")))
+    validation(
+        &format!("!{} || ({})", runs_in_cel(table, mode), all.join(" && ")),
+        message.clone(),
+    )
+    .saying(format!("'{message}; missing:' + {}", missing.join(" + ")))
 }
 
 pub(super) fn needs(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> Vec<Problem> {
-    let missing: Vec<_> = needed(table, mode).map(|role| role.name).filter(|role| !has(spec, role)).collect();
+    let missing: Vec<_> = needed(table, mode)
+        .map(|role| role.name)
+        .filter(|role| !has(spec, role))
+        .collect();
     let broken = runs_in(table, mode, spec) && !missing.is_empty();
-    let message = || format!("{}; missing: {}", needs_message(table, mode), missing.join(" "));
-    broken.then(|| Problem::error(ROLES, message())).into_iter().collect()
+    let message = || {
+        format!(
+            "{}; missing: {}",
+            needs_message(table, mode),
+            missing.join(" ")
+        )
+    };
+    broken
+        .then(|| Problem::error(ROLES, message()))
+        .into_iter()
+        .collect()
 }
 
 fn needs_message(table: &RoleTable, mode: &Mode) -> String {
-    format!("{} needs {}", mode.name, cel::all(needed(table, mode).map(|role| role.name)))
+    format!(
+        "{} needs {}",
+        mode.name,
+        cel::all(needed(table, mode).map(|role| role.name))
+    )
 }
 
 pub(super) fn chief_cel(table: &RoleTable, mode: &Mode) -> Validation {
     let any = cel::has_replica_of_any(MAP, chiefs(table, mode));
-    validation(&format!("!{} || {any}", runs_in_cel(table, mode)), chief_message(mode))
+    validation(
+        &format!("!{} || {any}", runs_in_cel(table, mode)),
+        chief_message(mode),
+    )
 }
 
 pub(super) fn chief(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> Vec<Problem> {
-    let broken = runs_in(table, mode, spec) && !chiefs(table, mode).any(|role| has_replica(spec, role));
-    broken.then(|| Problem::error(ROLES, chief_message(mode))).into_iter().collect()
+    let broken =
+        runs_in(table, mode, spec) && !chiefs(table, mode).any(|role| has_replica(spec, role));
+    broken
+        .then(|| Problem::error(ROLES, chief_message(mode)))
+        .into_iter()
+        .collect()
 }
 
 fn chief_message(mode: &Mode) -> String {
     let each: Vec<_> = mode.chief.iter().map(|name| format!("a {name}")).collect();
-    format!("{} needs {} (replicas 1 or more)", mode.name, cel::either(each.iter().map(String::as_str)))
+    format!(
+        "{} needs {} (replicas 1 or more)",
+        mode.name,
+        cel::either(each.iter().map(String::as_str))
+    )
 }
 
 fn workers(table: &RoleTable) -> impl Iterator<Item = &'static Role> {
     let all = table.modes.iter().flat_map(|mode| mode.workers);
-    all.filter_map(|name| table.find(name)).map(|id| table.role(id))
+    all.filter_map(|name| table.find(name))
+        .map(|id| table.role(id))
 }
 
 pub(super) fn all_workers_cel(table: &RoleTable) -> Validation {
@@ -184,13 +281,21 @@ pub(super) fn all_workers_cel(table: &RoleTable) -> Validation {
 pub(super) fn all_workers(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
     let asked = spec.success_policy == Some(SuccessPolicy::AllWorkers);
     let broken = asked && !workers(table).any(|role| has_replica(spec, role));
-    broken.then(|| Problem::error("spec.successPolicy", all_workers_message(table))).into_iter().collect()
+    broken
+        .then(|| Problem::error("spec.successPolicy", all_workers_message(table)))
+        .into_iter()
+        .collect()
 }
 
 fn all_workers_message(table: &RoleTable) -> String {
-    let each: Vec<_> = workers(table).map(|role| format!("a {}", role.name)).collect();
+    let each: Vec<_> = workers(table)
+        .map(|role| format!("a {}", role.name))
+        .collect();
     if each.is_empty() {
         return "AllWorkers is not possible: no role is a worker".to_owned();
     }
-    format!("AllWorkers needs {} (replicas 1 or more)", cel::either(each.iter().map(String::as_str)))
+    format!(
+        "AllWorkers needs {} (replicas 1 or more)",
+        cel::either(each.iter().map(String::as_str))
+    )
 }

@@ -21,10 +21,14 @@ pub(super) fn label_cel() -> Validation {
         "oldSelf.hasValue() || (size(self.metadata.name) <= {LABEL} && \
          self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))"
     );
-    Validation::new(Place::Object, rule, format!("metadata.name {LABEL_MESSAGE}"))
-        .saying(format!(r#"'"' + self.metadata.name + '" {LABEL_MESSAGE}'"#))
-        .about(".metadata.name")
-        .seeing_creation()
+    Validation::new(
+        Place::Object,
+        rule,
+        format!("metadata.name {LABEL_MESSAGE}"),
+    )
+    .saying(format!(r#"'"' + self.metadata.name + '" {LABEL_MESSAGE}'"#))
+    .about(".metadata.name")
+    .seeing_creation()
 }
 
 const LABEL_MESSAGE: &str = "is not a DNS-1035 label: it must be lower-case letters, digits and -, first a letter, \
@@ -33,7 +37,10 @@ const LABEL_MESSAGE: &str = "is not a DNS-1035 label: it must be lower-case lett
 pub(super) fn label(job: &Subject<'_>) -> Vec<Problem> {
     let broken = job.old.is_none() && !is_label(job.name);
     let message = || format!("{:?} {LABEL_MESSAGE}", job.name);
-    broken.then(|| Problem::error("metadata.name", message())).into_iter().collect()
+    broken
+        .then(|| Problem::error("metadata.name", message()))
+        .into_iter()
+        .collect()
 }
 
 fn is_label(name: &str) -> bool {
@@ -47,7 +54,10 @@ fn is_label(name: &str) -> bool {
 pub(super) fn pods_cel(table: &RoleTable) -> Validation {
     let map = "self.spec.mxReplicaSpecs";
     let old = "oldSelf.value().spec.mxReplicaSpecs";
-    let (now, before) = (cel::replicas(table, map, "k"), cel::replicas(table, old, "k"));
+    let (now, before) = (
+        cel::replicas(table, map, "k"),
+        cel::replicas(table, old, "k"),
+    );
     let same = format!(
         "(oldSelf.hasValue() && has(oldSelf.value().spec) && has({old}) && \
          {map}.all(k, k in {old} && {now} == {before}))"
@@ -67,7 +77,10 @@ pub(super) fn pods_cel(table: &RoleTable) -> Validation {
 const TOO_LONG: &str = "is longer than 63 characters: shorten metadata.name";
 
 pub(super) fn pods(table: &RoleTable, job: &Subject<'_>) -> Vec<Problem> {
-    if job.old.is_some_and(|old| is_same_size(table, job.spec, old.spec)) {
+    if job
+        .old
+        .is_some_and(|old| is_same_size(table, job.spec, old.spec))
+    {
         return Vec::new();
     }
     let last = |key: &str| {
@@ -77,21 +90,32 @@ pub(super) fn pods(table: &RoleTable, job: &Subject<'_>) -> Vec<Problem> {
     let names = job.spec.mx_replica_specs.keys().map(|key| (key, last(key)));
     let long = names.filter(|(_, name)| name.chars().count() > LABEL);
     long.map(|(key, name)| {
-        Problem::error("metadata.name", format!("the name of the last pod of {key}, {name}, {TOO_LONG}"))
+        Problem::error(
+            "metadata.name",
+            format!("the name of the last pod of {key}, {name}, {TOO_LONG}"),
+        )
     })
     .collect()
 }
 
 fn is_same_size(table: &RoleTable, spec: &JobSpec, old: &JobSpec) -> bool {
     let same = |key: &String| {
-        old.mx_replica_specs.contains_key(key) && replicas(table, spec, key) == replicas(table, old, key)
+        old.mx_replica_specs.contains_key(key)
+            && replicas(table, spec, key) == replicas(table, old, key)
     };
     spec.mx_replica_specs.keys().all(same)
 }
 
 /// How many replicas the entry of that very key asks for.
 fn replicas(table: &RoleTable, spec: &JobSpec, key: &str) -> i64 {
-    let default = || table.find(key).map_or(1, |id| i64::from(table.role(id).default));
-    let entry = spec.mx_replica_specs.get(key).and_then(|entry| entry.replicas);
+    let default = || {
+        table
+            .find(key)
+            .map_or(1, |id| i64::from(table.role(id).default))
+    };
+    let entry = spec
+        .mx_replica_specs
+        .get(key)
+        .and_then(|entry| entry.replicas);
     entry.map_or_else(default, i64::from)
 }

@@ -11,7 +11,11 @@ use crate::schema::Place;
 
 /// One rule for every name that the work's container has in some role.
 pub(super) fn rules(table: &'static RoleTable) -> Vec<Rule> {
-    let mut names: Vec<_> = table.roles.iter().map(|role| container_of(table, role)).collect();
+    let mut names: Vec<_> = table
+        .roles
+        .iter()
+        .map(|role| container_of(table, role))
+        .collect();
     names.sort_unstable();
     names.dedup();
     let mut rules: Vec<_> = names.into_iter().map(Rule::WorkContainer).collect();
@@ -25,7 +29,11 @@ fn container_of(table: &RoleTable, role: &Role) -> &'static str {
 
 /// The roles whose work runs in the container `name`; `None`: all.
 fn roles_with(table: &RoleTable, name: &str) -> Option<Vec<&'static str>> {
-    let roles = table.roles.iter().filter(|role| container_of(table, role) == name).map(|role| role.name);
+    let roles = table
+        .roles
+        .iter()
+        .filter(|role| container_of(table, role) == name)
+        .map(|role| role.name);
     let roles: Vec<_> = roles.collect();
     (roles.len() < table.roles.len()).then_some(roles)
 }
@@ -47,13 +55,26 @@ pub(super) fn work_cel(table: &RoleTable, name: &str) -> Validation {
 }
 
 pub(super) fn work(table: &RoleTable, name: &str, spec: &JobSpec) -> Vec<Problem> {
-    let ours = |key: &str| table.find(key).is_some_and(|id| container_of(table, table.role(id)) == name);
+    let ours = |key: &str| {
+        table
+            .find(key)
+            .is_some_and(|id| container_of(table, table.role(id)) == name)
+    };
     // Without a table entry, the rule on the pod spec looks at the role all the same.
     let looked_at = |key: &str| ours(key) || roles_with(table, name).is_none();
-    let lacking = pods(spec).filter(|(_, pod)| !pod.containers.iter().any(|container| container.name == name));
+    let lacking = pods(spec).filter(|(_, pod)| {
+        !pod.containers
+            .iter()
+            .any(|container| container.name == name)
+    });
     lacking
         .filter(|(key, _)| looked_at(key))
-        .map(|(key, _)| Problem::error(format!("{}.template.spec.containers", path(key)), work_message(name)))
+        .map(|(key, _)| {
+            Problem::error(
+                format!("{}.template.spec.containers", path(key)),
+                work_message(name),
+            )
+        })
         .collect()
 }
 
@@ -63,19 +84,29 @@ fn work_message(name: &str) -> String {
 
 /// The pod specs, by the key of their role.
 fn pods(spec: &JobSpec) -> impl Iterator<Item = (&String, &PodSpec)> {
-    spec.mx_replica_specs.iter().filter_map(|(key, entry)| Some((key, entry.template.spec.as_ref()?)))
+    spec.mx_replica_specs
+        .iter()
+        .filter_map(|(key, entry)| Some((key, entry.template.spec.as_ref()?)))
 }
 
 /// Every container of every role with its path, init containers last.
 pub(crate) fn containers(spec: &JobSpec) -> impl Iterator<Item = (String, &Container)> {
     pods(spec).flat_map(|(key, pod)| {
         let init = pod.init_containers.iter().flatten();
-        let lists = [("containers", pod.containers.iter().collect()), ("initContainers", init.collect::<Vec<_>>())];
+        let lists = [
+            ("containers", pod.containers.iter().collect()),
+            ("initContainers", init.collect::<Vec<_>>()),
+        ];
         lists.into_iter().flat_map(move |(list, containers)| {
             containers
                 .into_iter()
                 .enumerate()
-                .map(move |(at, container)| (format!("{}.template.spec.{list}[{at}]", path(key)), container))
+                .map(move |(at, container)| {
+                    (
+                        format!("{}.template.spec.{list}[{at}]", path(key)),
+                        container,
+                    )
+                })
         })
     })
 }
@@ -83,13 +114,19 @@ pub(crate) fn containers(spec: &JobSpec) -> impl Iterator<Item = (String, &Conta
 const IMAGE: &str = "is required: name the image that the container runs";
 
 pub(super) fn image_cel() -> Validation {
-    Validation::new(Place::Container, "has(self.image) && size(self.image) > 0", format!("image {IMAGE}"))
-        .about(".image")
+    Validation::new(
+        Place::Container,
+        "has(self.image) && size(self.image) > 0",
+        format!("image {IMAGE}"),
+    )
+    .about(".image")
 }
 
 pub(super) fn image(spec: &JobSpec) -> Vec<Problem> {
-    let bare = containers(spec).filter(|(_, one)| one.image.as_deref().unwrap_or_default().is_empty());
-    bare.map(|(path, _)| Problem::error(format!("{path}.image"), IMAGE)).collect()
+    let bare =
+        containers(spec).filter(|(_, one)| one.image.as_deref().unwrap_or_default().is_empty());
+    bare.map(|(path, _)| Problem::error(format!("{path}.image"), IMAGE))
+        .collect()
 }
 
 pub(super) fn ports_cel() -> Validation {
@@ -99,16 +136,29 @@ pub(super) fn ports_cel() -> Validation {
         protocol("q"),
         protocol("p")
     );
-    Validation::new(Place::Container, rule, "two ports of one number and protocol: keep one").about(".ports")
+    Validation::new(
+        Place::Container,
+        rule,
+        "two ports of one number and protocol: keep one",
+    )
+    .about(".ports")
 }
 
 pub(super) fn ports(spec: &JobSpec) -> Vec<Problem> {
     let twice = containers(spec).flat_map(|(path, container)| {
         let ports = container.ports.as_deref().unwrap_or_default();
-        let seen = |at: usize, port: &ContainerPort| ports.iter().take(at).any(|other| is_same(other, port));
-        let twice = ports.iter().enumerate().filter(|(at, port)| seen(*at, port));
+        let seen = |at: usize, port: &ContainerPort| {
+            ports.iter().take(at).any(|other| is_same(other, port))
+        };
+        let twice = ports
+            .iter()
+            .enumerate()
+            .filter(|(at, port)| seen(*at, port));
         let problem = |(at, port): (usize, &ContainerPort)| {
-            let message = format!("two ports of one number and protocol ({}): keep one", number(port));
+            let message = format!(
+                "two ports of one number and protocol ({}): keep one",
+                number(port)
+            );
             Problem::error(format!("{path}.ports[{at}]"), message)
         };
         twice.map(problem).collect::<Vec<_>>()

@@ -46,15 +46,23 @@ impl Flat {
     /// False when it is given in both places with different values.
     fn agrees(self, spec: &JobSpec, run: &RunPolicy) -> bool {
         match self {
-            Self::CleanPodPolicy => agree(spec.clean_pod_policy.as_ref(), run.clean_pod_policy.as_ref()),
-            Self::TtlSecondsAfterFinished => {
-                agree(spec.ttl_seconds_after_finished.as_ref(), run.ttl_seconds_after_finished.as_ref())
-            }
-            Self::ActiveDeadlineSeconds => {
-                agree(spec.active_deadline_seconds.as_ref(), run.active_deadline_seconds.as_ref())
-            }
+            Self::CleanPodPolicy => agree(
+                spec.clean_pod_policy.as_ref(),
+                run.clean_pod_policy.as_ref(),
+            ),
+            Self::TtlSecondsAfterFinished => agree(
+                spec.ttl_seconds_after_finished.as_ref(),
+                run.ttl_seconds_after_finished.as_ref(),
+            ),
+            Self::ActiveDeadlineSeconds => agree(
+                spec.active_deadline_seconds.as_ref(),
+                run.active_deadline_seconds.as_ref(),
+            ),
             Self::BackoffLimit => agree(spec.backoff_limit.as_ref(), run.backoff_limit.as_ref()),
-            Self::SchedulingPolicy => agree(spec.scheduling_policy.as_ref(), run.scheduling_policy.as_ref()),
+            Self::SchedulingPolicy => agree(
+                spec.scheduling_policy.as_ref(),
+                run.scheduling_policy.as_ref(),
+            ),
         }
     }
 
@@ -81,8 +89,14 @@ pub(super) fn agrees_cel(flat: Flat) -> Validation {
 }
 
 pub(super) fn agrees(flat: Flat, spec: &JobSpec) -> Vec<Problem> {
-    let broken = spec.run_policy.as_ref().is_some_and(|run| !flat.agrees(spec, run));
-    broken.then(|| Problem::error(format!("spec.{}", flat.name()), flat.message())).into_iter().collect()
+    let broken = spec
+        .run_policy
+        .as_ref()
+        .is_some_and(|run| !flat.agrees(spec, run));
+    broken
+        .then(|| Problem::error(format!("spec.{}", flat.name()), flat.message()))
+        .into_iter()
+        .collect()
 }
 
 const EXIT_CODE: &str = "must be \"N\" or \"N-M\" with 1 <= N <= M <= 255";
@@ -98,21 +112,34 @@ pub(super) fn exit_code_cel() -> Validation {
 
 pub(super) fn exit_code(spec: &JobSpec) -> Vec<Problem> {
     let retryable = spec.run_policy.iter().filter_map(|run| {
-        Some(("spec.runPolicy.retryableExitCodes".to_owned(), run.retryable_exit_codes.as_ref()?))
+        Some((
+            "spec.runPolicy.retryableExitCodes".to_owned(),
+            run.retryable_exit_codes.as_ref()?,
+        ))
     });
     let of_rules = failure_rules(spec)
         .filter_map(|(path, rule)| Some((format!("{path}.exitCodes"), rule.exit_codes.as_ref()?)));
     let entries = retryable.chain(of_rules).flat_map(|(path, codes)| {
-        codes.iter().enumerate().map(move |(at, code)| (format!("{path}[{at}]"), code))
+        codes
+            .iter()
+            .enumerate()
+            .map(move |(at, code)| (format!("{path}[{at}]"), code))
     });
     let bad = entries.filter(|(_, code)| ExitCodes::parse(std::slice::from_ref(*code)).is_err());
-    bad.map(|(path, code)| Problem::error(path, format!("{code:?} {EXIT_CODE}"))).collect()
+    bad.map(|(path, code)| Problem::error(path, format!("{code:?} {EXIT_CODE}")))
+        .collect()
 }
 
 /// The rules of the failure policy with their paths.
 pub(crate) fn failure_rules(spec: &JobSpec) -> impl Iterator<Item = (String, &FailureRule)> {
-    let rules = spec.failure_policy.iter().filter_map(|policy| policy.rules.as_ref()).flatten();
-    rules.enumerate().map(|(at, rule)| (format!("spec.failurePolicy.rules[{at}]"), rule))
+    let rules = spec
+        .failure_policy
+        .iter()
+        .filter_map(|policy| policy.rules.as_ref())
+        .flatten();
+    rules
+        .enumerate()
+        .map(|(at, rule)| (format!("spec.failurePolicy.rules[{at}]"), rule))
 }
 
 pub(super) fn failure_role_cel(table: &RoleTable) -> Validation {
@@ -123,7 +150,9 @@ pub(super) fn failure_role_cel(table: &RoleTable) -> Validation {
         cel::is_one_of("self", names()),
         format!("unknown replica type: {allowed}"),
     )
-    .saying(format!(r#"'unknown replica type "' + self + '": {allowed}'"#))
+    .saying(format!(
+        r#"'unknown replica type "' + self + '": {allowed}'"#
+    ))
 }
 
 pub(super) fn failure_role(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
@@ -132,5 +161,7 @@ pub(super) fn failure_role(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
         roles.map(move |(at, role)| (format!("{path}.roles[{at}]"), role))
     });
     let unknown = named.filter(|(_, role)| table.find(role).is_none());
-    unknown.map(|(path, role)| Problem::error(path, unknown_role(table, role))).collect()
+    unknown
+        .map(|(path, role)| Problem::error(path, unknown_role(table, role)))
+        .collect()
 }

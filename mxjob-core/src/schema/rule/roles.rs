@@ -3,14 +3,18 @@
 use super::{Rule, Validation, cel};
 use crate::api::v1::{JobSpec, ReplicaSpec};
 use crate::job::Problem;
-use crate::role::{Role, RestartPolicy, RoleTable};
+use crate::role::{RestartPolicy, Role, RoleTable};
 use crate::schema::{Path, Place};
 
 /// The rules about roles that this set can break.
 pub(super) fn rules(table: &'static RoleTable) -> impl Iterator<Item = Rule> {
     let bounded = |role: &Role| role.min > 0 || role.max.is_some();
     let of = move |wanted: fn(&Role) -> bool| table.ids().filter(move |id| wanted(table.role(*id)));
-    let restricted = |role: &Role| RestartPolicy::ALL.iter().any(|policy| !role.restart.contains(policy));
+    let restricted = |role: &Role| {
+        RestartPolicy::ALL
+            .iter()
+            .any(|policy| !role.restart.contains(policy))
+    };
     of(bounded)
         .map(Rule::Replicas)
         .chain(of(restricted).map(Rule::RestartPolicy))
@@ -18,13 +22,22 @@ pub(super) fn rules(table: &'static RoleTable) -> impl Iterator<Item = Rule> {
 }
 
 /// The entries of a role, whatever the letter case of their keys.
-pub(super) fn entries<'a>(spec: &'a JobSpec, role: &str) -> impl Iterator<Item = (&'a String, &'a ReplicaSpec)> {
-    spec.mx_replica_specs.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(role))
+pub(super) fn entries<'a>(
+    spec: &'a JobSpec,
+    role: &str,
+) -> impl Iterator<Item = (&'a String, &'a ReplicaSpec)> {
+    spec.mx_replica_specs
+        .iter()
+        .filter(move |(key, _)| key.eq_ignore_ascii_case(role))
 }
 
 /// True when a job has a replica of `role`.
 pub(crate) fn has_replica(spec: &JobSpec, role: &Role) -> bool {
-    entries(spec, role.name).any(|(_, entry)| entry.replicas.map_or(role.default > 0, |replicas| replicas > 0))
+    entries(spec, role.name).any(|(_, entry)| {
+        entry
+            .replicas
+            .map_or(role.default > 0, |replicas| replicas > 0)
+    })
 }
 
 fn names(table: &RoleTable) -> impl Iterator<Item = &'static str> {
@@ -33,24 +46,42 @@ fn names(table: &RoleTable) -> impl Iterator<Item = &'static str> {
 
 /// The path of a role's entry.
 pub(crate) fn path(key: &str) -> String {
-    Path::ROOT.key("spec").key("mxReplicaSpecs").key(key).to_string()
+    Path::ROOT
+        .key("spec")
+        .key("mxReplicaSpecs")
+        .key(key)
+        .to_string()
 }
 
 pub(super) fn known_cel(table: &RoleTable) -> Validation {
     let known = cel::is_one_of("k", names(table));
     let allowed = format!("allowed are {}", cel::list(names(table)));
-    Validation::new(Place::Roles, format!("self.all(k, {known})"), format!("unknown replica type: {allowed}"))
-        .saying(format!(r#"'unknown replica type "' + self.filter(k, !({known}))[0] + '": {allowed}'"#))
+    Validation::new(
+        Place::Roles,
+        format!("self.all(k, {known})"),
+        format!("unknown replica type: {allowed}"),
+    )
+    .saying(format!(
+        r#"'unknown replica type "' + self.filter(k, !({known}))[0] + '": {allowed}'"#
+    ))
 }
 
 pub(super) fn known(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
-    let unknown = spec.mx_replica_specs.keys().filter(|key| table.find(key).is_none());
-    unknown.map(|key| Problem::error(path(key), unknown_role(table, key))).collect()
+    let unknown = spec
+        .mx_replica_specs
+        .keys()
+        .filter(|key| table.find(key).is_none());
+    unknown
+        .map(|key| Problem::error(path(key), unknown_role(table, key)))
+        .collect()
 }
 
 /// What is said about a name that is no role.
 pub(super) fn unknown_role(table: &RoleTable, name: &str) -> String {
-    format!("unknown replica type {name:?}: allowed are {}", cel::list(names(table)))
+    format!(
+        "unknown replica type {name:?}: allowed are {}",
+        cel::list(names(table))
+    )
 }
 
 pub(super) fn once_cel() -> Validation {
@@ -65,7 +96,9 @@ pub(super) fn once(spec: &JobSpec) -> Vec<Problem> {
     let keys = spec.mx_replica_specs.keys();
     let twin = |key: &String| entries(spec, key).any(|(other, _)| other < key);
     let message = "another key names the same replica type in other letter case; keep one";
-    keys.filter(|key| twin(key)).map(|key| Problem::error(path(key), message)).collect()
+    keys.filter(|key| twin(key))
+        .map(|key| Problem::error(path(key), message))
+        .collect()
 }
 
 pub(super) fn replicas_cel(role: &Role) -> Validation {
@@ -81,7 +114,11 @@ pub(super) fn replicas_cel(role: &Role) -> Validation {
         cel::is_one_of("k", [role.name]),
         wrong.join(" || ")
     );
-    Validation::new(Place::Roles, expression, format!("{}: replicas {}", role.name, range(role)))
+    Validation::new(
+        Place::Roles,
+        expression,
+        format!("{}: replicas {}", role.name, range(role)),
+    )
 }
 
 pub(super) fn replicas(role: &Role, spec: &JobSpec) -> Vec<Problem> {
@@ -89,8 +126,10 @@ pub(super) fn replicas(role: &Role, spec: &JobSpec) -> Vec<Problem> {
         let replicas = i64::from(replicas);
         replicas >= i64::from(role.min) && role.max.is_none_or(|max| replicas <= i64::from(max))
     };
-    let bad = entries(spec, role.name).filter(|(_, entry)| entry.replicas.is_some_and(|replicas| !fits(replicas)));
-    bad.map(|(key, _)| Problem::error(format!("{}.replicas", path(key)), range(role))).collect()
+    let bad = entries(spec, role.name)
+        .filter(|(_, entry)| entry.replicas.is_some_and(|replicas| !fits(replicas)));
+    bad.map(|(key, _)| Problem::error(format!("{}.replicas", path(key)), range(role)))
+        .collect()
 }
 
 fn range(role: &Role) -> String {
@@ -108,13 +147,26 @@ pub(super) fn restart_cel(role: &Role) -> Validation {
         cel::is_one_of("k", [role.name]),
         allowed.join(",")
     );
-    Validation::new(Place::Roles, expression, format!("{}: restartPolicy {}", role.name, restart_message(role)))
+    Validation::new(
+        Place::Roles,
+        expression,
+        format!("{}: restartPolicy {}", role.name, restart_message(role)),
+    )
 }
 
 pub(super) fn restart(role: &Role, spec: &JobSpec) -> Vec<Problem> {
-    let bad = entries(spec, role.name)
-        .filter(|(_, entry)| entry.restart_policy.is_some_and(|policy| !role.restart.contains(&policy)));
-    bad.map(|(key, _)| Problem::error(format!("{}.restartPolicy", path(key)), restart_message(role))).collect()
+    let bad = entries(spec, role.name).filter(|(_, entry)| {
+        entry
+            .restart_policy
+            .is_some_and(|policy| !role.restart.contains(&policy))
+    });
+    bad.map(|(key, _)| {
+        Problem::error(
+            format!("{}.restartPolicy", path(key)),
+            restart_message(role),
+        )
+    })
+    .collect()
 }
 
 fn policies(role: &Role) -> impl Iterator<Item = &'static str> {
@@ -127,23 +179,35 @@ fn restart_message(role: &Role) -> String {
 
 pub(super) fn requires_cel(table: &RoleTable, role: &Role) -> Validation {
     let required = required(table, role).map(|other| cel::has_replica("self", other));
-    let expression =
-        format!("!({}) || ({})", cel::has_replica("self", role), required.collect::<Vec<_>>().join(" && "));
+    let expression = format!(
+        "!({}) || ({})",
+        cel::has_replica("self", role),
+        required.collect::<Vec<_>>().join(" && ")
+    );
     Validation::new(Place::Roles, expression, requires_message(role))
 }
 
 pub(super) fn requires(table: &RoleTable, role: &Role, spec: &JobSpec) -> Vec<Problem> {
-    let broken = has_replica(spec, role) && !required(table, role).all(|other| has_replica(spec, other));
+    let broken =
+        has_replica(spec, role) && !required(table, role).all(|other| has_replica(spec, other));
     let keys = entries(spec, role.name).filter(|_| broken).take(1);
-    keys.map(|(key, _)| Problem::error(path(key), requires_message(role))).collect()
+    keys.map(|(key, _)| Problem::error(path(key), requires_message(role)))
+        .collect()
 }
 
 fn required(table: &RoleTable, role: &Role) -> impl Iterator<Item = &'static Role> {
-    role.requires.iter().filter_map(|name| table.find(name)).map(|id| table.role(id))
+    role.requires
+        .iter()
+        .filter_map(|name| table.find(name))
+        .map(|id| table.role(id))
 }
 
 fn requires_message(role: &Role) -> String {
     let each = role.requires.iter().map(|name| format!("a {name}"));
     let each: Vec<_> = each.collect();
-    format!("{} needs {} (replicas 1 or more)", role.name, cel::all(each.iter().map(String::as_str)))
+    format!(
+        "{} needs {} (replicas 1 or more)",
+        role.name,
+        cel::all(each.iter().map(String::as_str))
+    )
 }

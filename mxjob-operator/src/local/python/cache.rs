@@ -37,8 +37,8 @@ impl Slot {
         for content in contents(&request.requirements)? {
             add(&content);
         }
-        let key: String = hash.finish().as_ref().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { folder: cache_dir()?.join("mxjob/venvs").join(key) })
+        let key: Vec<_> = hash.finish().as_ref().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { folder: cache_dir()?.join("mxjob/venvs").join(key.concat()) })
     }
 
     /// The virtual environment's folder.
@@ -112,8 +112,7 @@ fn contents(file: &Path) -> Result<Vec<Vec<u8>>, PythonError> {
     let mut waiting = vec![file.to_owned()];
     while let Some(file) = waiting.pop() {
         if seen.insert(file.clone()) {
-            let content =
-                fs::read(&file).map_err(|source| PythonError::Requirements { file: file.clone(), source })?;
+            let content = fs::read(&file).map_err(|source| PythonError::Requirements { file: file.clone(), source })?;
             let folder = file.parent().unwrap_or(Path::new("."));
             waiting.extend(includes(&String::from_utf8_lossy(&content)).map(|include| folder.join(include)));
             contents.push(content);

@@ -54,9 +54,9 @@ impl Search {
             }
             return search;
         }
-        let names = MINORS.iter().map(|minor| format!("python3.{minor}")).chain(["python3".to_owned()]);
+        let commands = MINORS.iter().map(|minor| format!("python3.{minor}")).chain(["python3".to_owned()]);
         let mut seen = BTreeSet::new();
-        for name in names {
+        for name in commands {
             let found: Vec<_> = search::all(&name, &path).collect();
             if found.is_empty() {
                 search.rejected.push((name, "not in PATH".to_owned()));
@@ -87,7 +87,7 @@ impl Search {
     }
 
     /// It looked usable but was not.
-    pub(super) fn reject(&mut self, python: Python, why: String) {
+    pub(super) fn reject(&mut self, python: &Python, why: String) {
         self.rejected.push((python.program.display().to_string(), why));
     }
 

@@ -60,7 +60,7 @@ async fn make(request: &Request, slot: &Slot, tool: &mut Tool<'_>) -> Result<(),
                 tool.say(&format!("Python {} is ready in {}", python.version, slot.folder().display()));
                 return Ok(());
             }
-            Err(why) => search.reject(python, why),
+            Err(why) => search.reject(&python, why),
         }
     }
     Err(search.failure())

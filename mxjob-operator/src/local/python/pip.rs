@@ -12,7 +12,9 @@ pub(super) fn step(line: &str) -> Option<(String, bool)> {
         "Downloading" if !rest.ends_with(".metadata") && !rest.contains(".metadata (") => {
             Some((format!("downloading {}", file(rest)), true))
         }
-        "Using" => rest.strip_prefix("cached ").map(|rest| (format!("using {}, downloaded earlier", file(rest)), false)),
+        "Using" => {
+            rest.strip_prefix("cached ").map(|rest| (format!("using {}, downloaded earlier", file(rest)), false))
+        }
         "Processing" => Some((format!("reading {}", file(rest)), false)),
         "Building" => Some((format!("building {}", rest.strip_prefix("wheel for ").unwrap_or(rest)), true)),
         "Installing" => rest.strip_prefix("collected packages: ").map(|names| (format!("installing {names}"), true)),
@@ -33,7 +35,8 @@ fn file(text: &str) -> String {
     let mut parts = name.split('-');
     let name = match (parts.next(), parts.next()) {
         (Some(package), Some(version)) => {
-            let version = [".tar.gz", ".zip", ".whl"].iter().find_map(|end| version.strip_suffix(end)).unwrap_or(version);
+            let version =
+                [".tar.gz", ".zip", ".whl"].iter().find_map(|end| version.strip_suffix(end)).unwrap_or(version);
             format!("{package} {version}")
         }
         _ => name.to_owned(),
@@ -75,10 +78,19 @@ const CAUSES: [(&[&str], &str); 6] = [
         "a requirement has no version for this Python and system; change it, or name another Python with --python",
     ),
     (
-        &["Failed building wheel", "Failed to build", "error: command", "Microsoft Visual C++", "metadata-generation-failed"],
+        &[
+            "Failed building wheel",
+            "Failed to build",
+            "error: command",
+            "Microsoft Visual C++",
+            "metadata-generation-failed",
+        ],
         "a requirement has to be compiled and that failed; install a compiler, or ask for a version that has a wheel",
     ),
-    (&["Invalid requirement", "Expected package name", "Couldn't parse requirement"], "the file has a mistake; correct it"),
+    (
+        &["Invalid requirement", "Expected package name", "Couldn't parse requirement"],
+        "the file has a mistake; correct it",
+    ),
 ];
 
 /// The likely cause of a failure, and what to do.
@@ -111,7 +123,8 @@ mod tests {
         ] {
             assert_eq!(step(line).map(|(step, _)| step).as_deref(), Some(expected), "{line}");
         }
-        for silent in ["", "Requirement already satisfied: numpy", "  Downloading numpy-1-cp311.whl.metadata (2.3 kB)"] {
+        for silent in ["", "Requirement already satisfied: numpy", "  Downloading numpy-1-cp311.whl.metadata (2.3 kB)"]
+        {
             assert_eq!(step(silent), None, "{silent}");
         }
     }

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::super::guard::Guard;
 use super::super::lines;
 use super::super::process::{Launch, Process, ended};
-use super::super::screen::{Screen, Tone};
+use super::super::screen::{Screen, Tone, size};
 
 /// Lines that are kept of what a program said.
 const KEPT: usize = 12;
@@ -83,7 +83,7 @@ impl<'a> Tool<'a> {
         let spinner = paint.tone(&paint.spinner(turn).to_string(), Tone::Busy);
         let title = paint.tone("preparing Python, once", Tone::Strong);
         let (dot, seconds) = (paint.dot(), elapsed.as_secs());
-        let width = self.screen.width().saturating_sub(40);
+        let width = usize::from(size().0).saturating_sub(40);
         let step = console::truncate_str(&self.step, width, "…");
         self.screen.show(&[format!("{spinner} {title} {dot} {step} {dot} {seconds} s")]);
     }
@@ -141,7 +141,14 @@ impl<'a> Tool<'a> {
 /// A program with the user's environment, but for what leads Python or pip astray.
 pub(super) fn launch(program: &Path, args: &[&OsStr], dir: PathBuf) -> Launch {
     const MISLEADING: [&str; 8] = [
-        "PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "VIRTUAL_ENV", "PIP_PYTHON",
+        "PYTHONHOME",
+        "PYTHONPATH",
+        "__PYVENV_LAUNCHER__",
+        "PIP_USER",
+        "PIP_TARGET",
+        "PIP_PREFIX",
+        "VIRTUAL_ENV",
+        "PIP_PYTHON",
     ];
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     env.retain(|(name, _)| !MISLEADING.iter().any(|one| name == one));

@@ -11,6 +11,7 @@ use std::io::IsTerminal;
 use live::Live;
 use output::Output;
 pub(super) use paint::{Paint, Tone};
+pub(super) use paper::size;
 
 /// Where a log line comes from.
 #[derive(Clone, Debug)]
@@ -57,11 +58,6 @@ impl Screen {
         self.live.is_some()
     }
 
-    /// Columns of the terminal.
-    pub(super) fn width(&self) -> usize {
-        paper::size().0.into()
-    }
-
     /// Shows lines of a replica.
     pub(super) fn log(&mut self, source: &Source, lines: &[String]) {
         let prefix = format!("{:<width$} {} ", source.name, self.paint.bar(), width = self.margin);
@@ -69,7 +65,8 @@ impl Screen {
         let mut text = String::new();
         for line in lines {
             text.push_str(&prefix);
-            if self.live.is_some() { text.push_str(&paint::tame(line)) } else { text.push_str(line) }
+            let line = if self.live.is_some() { paint::tame(line) } else { line.into() };
+            text.push_str(&line);
             text.push('\n');
         }
         self.put(&text);

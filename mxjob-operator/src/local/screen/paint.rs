@@ -34,7 +34,8 @@ impl Paint {
     /// As the user wants it: `NO_COLOR`, and the locale's character set.
     pub(super) fn of_terminal(terminal: bool) -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
+        let locale =
+            ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
         let unicode = locale.is_none_or(|name| {
             let name = name.to_ascii_uppercase();
             name.contains("UTF-8") || name.contains("UTF8")
@@ -42,7 +43,7 @@ impl Paint {
         Self { colours: terminal && wanted && console::colors_enabled(), signs: terminal && unicode }
     }
 
-    fn style<'a>(self, text: &'a str, style: Style) -> StyledObject<&'a str> {
+    fn style(self, text: &str, style: Style) -> StyledObject<&str> {
         style.force_styling(self.colours).apply_to(text)
     }
 

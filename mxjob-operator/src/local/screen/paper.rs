@@ -31,7 +31,7 @@ impl Paper {
 }
 
 /// Width and height of the terminal.
-pub(super) fn size() -> (u16, u16) {
+pub(crate) fn size() -> (u16, u16) {
     rustix::termios::tcgetwinsize(rustix::stdio::stdout())
         .ok()
         .filter(|size| size.ws_col > 0 && size.ws_row > 0)

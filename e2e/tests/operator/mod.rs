@@ -1,0 +1,252 @@
+//! An operator as a process, and the jobs that it looks after.
+
+#![allow(dead_code, reason = "every test file uses another part")]
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use e2e::ControlPlane;
+use e2e::deadline::{self, Seen};
+use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{Api, ListParams, PostParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Client, ResourceExt};
+use mxjob_core::{MXJob, MxRole, ReplicaRole as _};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `mxjob operator` as a process of its own. It is killed in the end.
+pub(crate) struct Operator {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Operator {
+    /// Starts one that looks after `namespace` only.
+    pub(crate) fn start(plane: &ControlPlane, namespace: &str) -> Result<Self> {
+        Self::start_with(plane, &["--namespace", namespace])
+    }
+
+    /// Starts one with these arguments.
+    pub(crate) fn start_with(plane: &ControlPlane, arguments: &[&str]) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let log = File::create(folder.path().join("log"))?;
+        let child = Command::new(env!("CARGO_BIN_EXE_e2e-mxjob"))
+            .arg("operator")
+            .arg("--kubeconfig")
+            .arg(plane.kubeconfig())
+            .args(arguments)
+            .env_remove("MXJOB_LOG")
+            .env("RUST_LOG", "info")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .context("cannot start the operator")?;
+        Ok(Self { child, folder })
+    }
+
+    /// What it has logged so far.
+    pub(crate) fn log(&self) -> Result<String> {
+        Ok(std::fs::read_to_string(self.folder.path().join("log"))?)
+    }
+
+    /// Waits until it has logged `text`.
+    pub(crate) async fn says(&self, text: &str) -> Result<()> {
+        let what = format!("the operator to say {text:?}");
+        deadline::until(&what, PATIENCE, || async {
+            let log = self.log()?;
+            Ok(if log.contains(text) { Seen::Done(()) } else { Seen::NotYet(log) })
+        })
+        .await
+    }
+
+    /// SIGKILL: nothing is finished, nothing is said.
+    pub(crate) fn kill(mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// SIGTERM, and what it exits with.
+    pub(crate) async fn terminate(mut self, patience: Duration) -> Result<ExitStatus> {
+        let pid = self.child.id().to_string();
+        ensure!(Command::new("kill").arg(&pid).status()?.success(), "cannot send SIGTERM");
+        let child = &mut self.child;
+        let start = std::time::Instant::now();
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            ensure!(start.elapsed() < patience, "the operator still runs {patience:?} after SIGTERM");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("the operator's log:\n{}", self.log().unwrap_or_default());
+        }
+    }
+}
+
+/// A namespace of the test's own, and ways to look at it.
+pub(crate) struct Bench {
+    pub(crate) client: Client,
+    pub(crate) namespace: String,
+    pub(crate) jobs: Api<MXJob<MxRole>>,
+    pub(crate) pods: Api<Pod>,
+    pub(crate) services: Api<Service>,
+}
+
+impl Bench {
+    /// In the shared control plane, with the CRD.
+    pub(crate) async fn shared(prefix: &str) -> Result<(Self, &'static ControlPlane)> {
+        let plane = ControlPlane::shared().await?;
+        plane.install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)]).await?;
+        Ok((Self::new(plane, prefix).await?, plane))
+    }
+
+    /// In that control plane.
+    pub(crate) async fn new(plane: &ControlPlane, prefix: &str) -> Result<Self> {
+        let namespace = plane.namespace(prefix).await?;
+        let client = plane.client().await?;
+        Ok(Self {
+            jobs: Api::namespaced(client.clone(), &namespace),
+            pods: Api::namespaced(client.clone(), &namespace),
+            services: Api::namespaced(client.clone(), &namespace),
+            client,
+            namespace,
+        })
+    }
+
+    /// Creates a job, as a user would: as plain JSON.
+    pub(crate) async fn create(&self, manifest: &Value) -> Result<MXJob<MxRole>> {
+        let kind = GroupVersionKind::gvk("kubeflow.org", "v1", "MXJob");
+        let resource = ApiResource::from_gvk_with_plural(&kind, "mxjobs");
+        let jobs: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), &self.namespace, &resource);
+        let job = serde_json::from_value(manifest.clone())?;
+        let created = jobs.create(&PostParams::default(), &job).await.context("the job is refused")?;
+        Ok(created.try_parse()?)
+    }
+
+    /// Waits until `status.phase` of the job is `phase`.
+    pub(crate) async fn phase(&self, job: &str, phase: &str) -> Result<MXJob<MxRole>> {
+        let what = format!("the job {job} to be {phase}");
+        deadline::until(&what, PATIENCE, || async {
+            let found = self.jobs.get(job).await?;
+            let status = found.status.clone().unwrap_or_default();
+            let there = status.phase.as_deref() == Some(phase);
+            Ok(if there { Seen::Done(found) } else { Seen::NotYet(serde_json::to_string(&status)?) })
+        })
+        .await
+    }
+
+    /// Waits until the whole job has been restarted that often.
+    pub(crate) async fn restarted(&self, job: &str, times: i32) -> Result<()> {
+        deadline::until(&format!("{times} restarts of {job}"), PATIENCE, || async {
+            let status = self.jobs.get(job).await?.status.unwrap_or_default();
+            let there = status.restarts == Some(times);
+            Ok(if there { Seen::Done(()) } else { Seen::NotYet(serde_json::to_string(&status)?) })
+        })
+        .await
+    }
+
+    /// Waits until there are `count` pods.
+    pub(crate) async fn pods(&self, count: usize) -> Result<Vec<Pod>> {
+        deadline::until(&format!("{count} pods"), PATIENCE, || async {
+            let pods = self.pods.list(&ListParams::default()).await?.items;
+            let names: Vec<_> = pods.iter().map(ResourceExt::name_any).collect();
+            Ok(if pods.len() == count { Seen::Done(pods) } else { Seen::NotYet(format!("{names:?}")) })
+        })
+        .await
+    }
+
+    /// Waits until nothing of the job is left.
+    pub(crate) async fn nothing(&self) -> Result<()> {
+        self.pods(0).await?;
+        deadline::until("no services", PATIENCE, || async {
+            Ok(self.services.list(&ListParams::default()).await?.items.is_empty())
+        })
+        .await
+    }
+
+    /// Reason and message of all events about jobs, with how often each was said.
+    pub(crate) async fn events(&self) -> Result<BTreeMap<(String, String), i32>> {
+        let events: Api<Event> = Api::namespaced(self.client.clone(), &self.namespace);
+        let mut said = BTreeMap::new();
+        for event in events.list(&ListParams::default()).await? {
+            let about = event.regarding.and_then(|object| object.kind);
+            if about.as_deref() == Some(MxRole::TABLE.crd.kind) {
+                let fact = (event.reason.unwrap_or_default(), event.note.unwrap_or_default());
+                *said.entry(fact).or_default() += event.series.map_or(1, |series| series.count);
+            }
+        }
+        Ok(said)
+    }
+
+    /// Waits until an event of that reason is there; its message.
+    pub(crate) async fn event(&self, reason: &str) -> Result<String> {
+        deadline::until(&format!("an event {reason}"), PATIENCE, || async {
+            let events = self.events().await?;
+            let found = events.keys().find(|(one, _)| one == reason).map(|(_, note)| note.clone());
+            Ok(found.map_or_else(|| Seen::NotYet(format!("{events:?}")), Seen::Done))
+        })
+        .await
+    }
+
+    /// How often something was written in this namespace, by whoever is not a part of the control
+    /// plane: `resource`, or `resource/subresource`.
+    pub(crate) fn writes(&self, plane: &ControlPlane, verb: &str, resource: &str) -> Result<usize> {
+        let log = plane.audit_log()?;
+        let matches = |event: &&Value| {
+            let object = &event["objectRef"];
+            let kind = object["resource"].as_str().unwrap_or_default();
+            let full = object["subresource"].as_str().map_or(kind.to_owned(), |sub| format!("{kind}/{sub}"));
+            object["namespace"] == *self.namespace
+                && event["verb"] == verb
+                && full == resource
+                && event["responseStatus"]["code"].as_u64().is_some_and(|code| code < 300)
+                && !event["userAgent"].as_str().unwrap_or_default().starts_with("kube-")
+        };
+        Ok(log.iter().filter(matches).count())
+    }
+}
+
+/// A training job with a scheduler.
+pub(crate) fn training(name: &str, servers: u32, workers: u32) -> Value {
+    let role = |replicas: u32| {
+        json!({
+            "replicas": replicas,
+            "template": {"spec": {"containers": [{"name": "mxnet", "image": "example.com/mxnet:1"}]}},
+        })
+    };
+    json!({
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "MXJob",
+        "metadata": {"name": name},
+        "spec": {
+            "jobMode": "MXTrain",
+            "mxReplicaSpecs": {"Scheduler": role(1), "Server": role(servers), "Worker": role(workers)},
+        },
+    })
+}
+
+/// `manifest` with the fields of `more` added to its spec.
+pub(crate) fn with(mut manifest: Value, more: Value) -> Value {
+    if let (Some(spec), Value::Object(more)) = (manifest["spec"].as_object_mut(), more) {
+        spec.extend(more);
+    }
+    manifest
+}

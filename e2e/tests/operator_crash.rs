@@ -1,0 +1,89 @@
+//! The operator is killed, told to stop, started again.
+
+mod operator;
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use e2e::ScriptedKubelet;
+use e2e::deadline::until;
+use kube::api::ListParams;
+use operator::{Bench, Operator, PATIENCE, training};
+
+const WORKERS: u32 = 150;
+
+/// Waits until the operator is in the middle of its work.
+async fn some_pods(bench: &Bench, at_least: usize) -> Result<()> {
+    until("the first pods", PATIENCE, || async {
+        Ok(bench.pods.list(&ListParams::default()).await?.items.len() >= at_least)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn killed_in_mid_start_it_goes_on_where_it_was() -> Result<()> {
+    let (bench, plane) = Bench::shared("killed").await?;
+    let first = Operator::start(plane, &bench.namespace)?;
+    first.says("caches are complete").await?;
+    bench.create(&training("large", 0, WORKERS)).await?;
+    some_pods(&bench, 10).await?;
+    first.kill()?;
+    let before = bench.pods.list(&ListParams::default()).await?.items.len();
+    assert!(before < 151, "killed too late: all {before} pods are there");
+
+    let _second = Operator::start(plane, &bench.namespace)?;
+    bench.pods(151).await?;
+    let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    let status = bench.phase("large", "Running").await?.status.unwrap();
+    assert!(status.replica_statuses.values().all(|role| role.restarts == 0), "{status:?}");
+    assert_eq!(bench.services.list(&ListParams::default()).await?.items.len(), 151);
+    assert_eq!(bench.writes(plane, "create", "pods")?, 151, "no pod was made twice");
+    assert_eq!(bench.writes(plane, "create", "services")?, 151, "no service was made twice");
+    assert_eq!(bench.writes(plane, "delete", "pods")?, 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn told_to_stop_in_mid_start_it_stops_in_good_order() -> Result<()> {
+    let (bench, plane) = Bench::shared("told").await?;
+    let operator = Operator::start(plane, &bench.namespace)?;
+    operator.says("caches are complete").await?;
+    bench.create(&training("large", 0, WORKERS)).await?;
+    some_pods(&bench, 10).await?;
+    let start = Instant::now();
+    let status = operator.terminate(Duration::from_secs(5)).await?;
+    assert!(status.success(), "{status}");
+    let there = bench.pods.list(&ListParams::default()).await?.items.len();
+    assert!(there < 151, "it stopped {:?} later, with {there} pods", start.elapsed());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(bench.pods.list(&ListParams::default()).await?.items.len(), there, "nothing comes after the end");
+    Ok(())
+}
+
+#[tokio::test]
+async fn idle_it_stops_at_once() -> Result<()> {
+    let (bench, plane) = Bench::shared("idle").await?;
+    let operator = Operator::start(plane, &bench.namespace)?;
+    operator.says("caches are complete").await?;
+    let status = operator.terminate(Duration::from_secs(1)).await?;
+    assert!(status.success(), "{status}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_outage_of_the_server_is_survived() -> Result<()> {
+    // A control plane of its own: others would be disturbed.
+    let plane = e2e::ControlPlane::start().await?;
+    plane.install_crds(&[mxjob_core::schema::crd(<mxjob_core::MxRole as mxjob_core::ReplicaRole>::TABLE)]).await?;
+    let bench = Bench::new(&plane, "outage").await?;
+    let operator = Operator::start(&plane, &bench.namespace)?;
+    operator.says("caches are complete").await?;
+    bench.create(&training("large", 0, WORKERS)).await?;
+    some_pods(&bench, 10).await?;
+    plane.stop_apiserver().await?;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    plane.start_apiserver().await?;
+    bench.pods(151).await?;
+    assert_eq!(bench.writes(&plane, "create", "pods")?, 151, "no pod was made twice");
+    Ok(())
+}

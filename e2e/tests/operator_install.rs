@@ -1,0 +1,101 @@
+//! The operator and its CustomResourceDefinition.
+
+mod operator;
+
+use anyhow::Result;
+use e2e::ControlPlane;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::runtime::conditions::is_crd_established;
+use kube::runtime::wait::Condition as _;
+use mxjob_core::{MxRole, ReplicaRole as _};
+use operator::{Bench, Operator, training};
+use serde_json::{Value, json};
+
+const CRD: &str = "mxjobs.kubeflow.org";
+
+#[tokio::test]
+async fn it_waits_for_the_crd_and_can_bring_it() -> Result<()> {
+    // A control plane of its own: one without the CRD.
+    let plane = ControlPlane::start().await?;
+    let bench = Bench::new(&plane, "waits").await?;
+    let waiting = Operator::start(&plane, &bench.namespace)?;
+    waiting.says("mxjob crds | kubectl apply").await?;
+
+    let crds: Api<CustomResourceDefinition> = Api::all(bench.client.clone());
+    let bringing = Operator::start_with(&plane, &["--namespace", "nowhere", "--install-crds"])?;
+    bringing.says("established").await?;
+    assert!(is_crd_established().matches_object(crds.get_opt(CRD).await?.as_ref()));
+
+    waiting.says("caches are complete").await?;
+    assert_eq!(waiting.log()?.matches("mxjob crds").count(), 1, "it is said once");
+    bench.create(&training("digits", 1, 1)).await?;
+    bench.pods(3).await?;
+
+    let before = crds.get(CRD).await?.metadata.generation;
+    Operator::start_with(&plane, &["--namespace", "nowhere", "--install-crds"])?.says("established").await?;
+    assert_eq!(crds.get(CRD).await?.metadata.generation, before, "the same again changes nothing");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_stored_without_a_schema_disturbs_nobody() -> Result<()> {
+    // A control plane of its own: one whose CRD allows everything.
+    let plane = ControlPlane::start().await?;
+    let mut open = mxjob_core::schema::crd(MxRole::TABLE);
+    for version in &mut open.spec.versions {
+        version.schema = serde_json::from_value(json!({
+            "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        }))?;
+        version.selectable_fields = None;
+    }
+    plane.install_crds(&[open]).await?;
+    let bench = Bench::new(&plane, "strange").await?;
+    for (name, spec) in [
+        ("unknown-role", json!({"mxReplicaSpecs": {"Boss": {"replicas": 1, "template": {}}}})),
+        ("wrong-type", json!({"mxReplicaSpecs": {"Scheduler": {"replicas": "two"}}})),
+        ("no-containers", json!({"mxReplicaSpecs": {"Scheduler": {"template": {"spec": {"containers": []}}}}})),
+        ("a-list", json!([1, 2, 3])),
+        ("nothing", Value::Null),
+    ] {
+        apply_raw(&bench, name, spec).await?;
+    }
+    let operator = Operator::start(&plane, &bench.namespace)?;
+    bench.create(&training("digits", 1, 1)).await?;
+    bench.pods(3).await?;
+
+    for name in ["unknown-role", "wrong-type", "no-containers", "a-list", "nothing"] {
+        let phase = raw(&bench, name).await?.data["status"]["phase"].clone();
+        assert_eq!(phase, "Failed", "{name}");
+    }
+    let events = bench.events().await?;
+    let said = events.iter().filter(|((reason, _), _)| reason == "FailedInvalidMXJobSpec").map(|(_, count)| count);
+    assert_eq!(said.sum::<i32>(), 5, "{events:#?}");
+    for name in ["unknown-role", "a-list"] {
+        jobs(&bench).delete(name, &DeleteParams::default()).await?;
+    }
+    assert!(!operator.log()?.contains("panic"), "{}", operator.log()?);
+    Ok(())
+}
+
+fn jobs(bench: &Bench) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("kubeflow.org", "v1", "MXJob");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "mxjobs");
+    Api::namespaced_with(bench.client.clone(), &bench.namespace, &resource)
+}
+
+async fn raw(bench: &Bench, name: &str) -> Result<DynamicObject> {
+    let (jobs, what) = (jobs(bench), format!("{name} to be judged"));
+    e2e::deadline::until(&what, operator::PATIENCE, || async {
+        let job = jobs.get(name).await?;
+        Ok(Some(job).filter(|job| !job.data["status"]["phase"].is_null()))
+    })
+    .await
+}
+
+async fn apply_raw(bench: &Bench, name: &str, spec: Value) -> Result<()> {
+    let object = json!({"apiVersion": "kubeflow.org/v1", "kind": "MXJob", "metadata": {"name": name}, "spec": spec});
+    jobs(bench).patch(name, &PatchParams::apply("e2e"), &Patch::Apply(object)).await?;
+    Ok(())
+}
