@@ -251,7 +251,7 @@ impl ControlPlane {
                 Err(error) => Seen::NotYet(error.to_string()),
             })
         });
-        ready.await.with_context(|| started.log_tail())
+        started.explain(ready.await)
     }
 
     /// Kills the controller manager and starts it anew; it then sees the API with fresh eyes.
@@ -279,7 +279,7 @@ impl ControlPlane {
             self.supervisor.check_running(running)?;
             Ok(api.get_opt("default").await?.map(drop))
         });
-        found.await.with_context(|| running.log_tail())
+        running.explain(found.await)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Waiting for a thing to become true, by looking, with a deadline.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 /// How often [`until`] looks.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -28,10 +29,31 @@ impl From<bool> for Seen<()> {
     }
 }
 
+/// The error of [`until`] when the time is up.
+#[derive(Debug)]
+pub struct Expired {
+    what: String,
+    patience: Duration,
+    instead: String,
+}
+
+impl fmt::Display for Expired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            what,
+            patience,
+            instead,
+        } = self;
+        write!(f, "waited {patience:?} for {what}; last seen: {instead}")
+    }
+}
+
+impl std::error::Error for Expired {}
+
 /// Calls `look` every 50 ms until it is done, for at most `patience`.
 ///
-/// `what` completes the sentence "waited 5s for …". A look that fails ends the wait;
-/// one for which an error is only an answer returns [`Seen::NotYet`].
+/// `what` completes the sentence "waited 5s for …", the message of [`Expired`]. A look that
+/// fails ends the wait; one for which an error is only an answer returns [`Seen::NotYet`].
 pub async fn until<T, S, F>(
     what: &str,
     patience: Duration,
@@ -46,7 +68,13 @@ where
         match look().await?.into() {
             Seen::Done(found) => return Ok(found),
             Seen::NotYet(instead) if start.elapsed() >= patience => {
-                bail!("waited {patience:?} for {what}; last seen: {instead}")
+                let what = what.to_owned();
+                return Err(Expired {
+                    what,
+                    patience,
+                    instead,
+                }
+                .into());
             }
             Seen::NotYet(_) => tokio::time::sleep(PERIOD).await,
         }

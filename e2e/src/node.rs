@@ -110,15 +110,15 @@ impl RealNode {
     async fn wait_for_image(&self, image: &Process) -> Result<()> {
         let made = self.folder().join("image.made");
         let made = &made;
-        deadline::until("the image to be made", PATIENCE, || async move {
+        let ready = deadline::until("the image to be made", PATIENCE, || async move {
             self.check_running()?;
             if made.exists() {
                 return Ok(Seen::Done(()));
             }
             self.supervisor.check_running(image)?;
-            Ok(Seen::NotYet(image.log_tail()))
-        })
-        .await
+            Ok(Seen::NotYet("no image.made".to_owned()))
+        });
+        image.explain(ready.await)
     }
 
     async fn wait_until_ready(&self, client: Client) -> Result<()> {
@@ -138,10 +138,9 @@ impl RealNode {
                 |_| Seen::Done(()),
             ))
         });
-        ready.await.with_context(|| {
-            let tails: Vec<_> = self.processes.iter().map(Process::log_tail).collect();
-            tails.join("\n")
-        })
+        // The node's agent knows most of what can be missing.
+        let kubelet = self.processes.last().context("no kubelet")?;
+        kubelet.explain(ready.await)
     }
 
     fn check_running(&self) -> Result<()> {
@@ -171,12 +170,15 @@ fn check_machine() -> Result<()> {
         is_root,
         "a real node needs Linux and root; run the tests as root"
     );
-    let missing = NEEDED.iter().find(|(path, _)| !Path::new(path).exists());
-    let packages = "containerd runc umoci containernetworking-plugins busybox-static iproute2";
+    let missing = NEEDED.iter().filter(|(path, _)| !Path::new(path).exists());
+    let mut missing: Vec<&str> = missing.map(|(_, package)| *package).collect();
+    missing.dedup();
     ensure!(
-        missing.is_none(),
-        "a real node needs {missing:?}; run e2e/install-node-packages.sh, which is \
-         `apt-get update && apt-get install -y --no-install-recommends {packages}`"
+        missing.is_empty(),
+        "a real node needs Debian packages that are not installed; run \
+         e2e/install-node-packages.sh, or as root: apt-get update && \
+         apt-get install -y --no-install-recommends {}",
+        missing.join(" ")
     );
     Ok(())
 }
@@ -184,17 +186,13 @@ fn check_machine() -> Result<()> {
 /// Opens the node's namespaces; blocks while there is another node on the machine.
 fn supervise() -> Result<Supervisor> {
     let folder = supervisor::scratch_folder("mxjob-e2e-node-")?;
-    let inside = concat_scripts(include_str!("../node/inside.sh"), supervisor::SCRIPT);
+    let inside = [include_str!("../node/inside.sh"), supervisor::SCRIPT].concat();
     let mut command = Command::new("sh");
     command.args(["-c", include_str!("../node/outside.sh"), "mxjob-e2e-node"]);
     command.arg(&folder).arg(inside);
     let supervisor = Supervisor::start_with(&mut command, folder)?;
     supervisor.wait_until_ready()?;
     Ok(supervisor)
-}
-
-fn concat_scripts(first: &str, second: &str) -> String {
-    format!("{first}\n{second}")
 }
 
 /// Writes the configuration files of `e2e/node`, with the marks filled in.

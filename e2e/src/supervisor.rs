@@ -16,6 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::deadline::Expired;
+
 /// The shell's script; its argument is the folder.
 pub(crate) const SCRIPT: &str = include_str!("supervisor.sh");
 
@@ -48,6 +50,17 @@ impl Process {
     /// The process id, as the supervisor's PID namespace numbers it.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// Adds the end of the program's log to the error of a wait that was in vain.
+    pub(crate) fn explain<T>(&self, waited: Result<T>) -> Result<T> {
+        waited.map_err(|error| {
+            if error.is::<Expired>() {
+                error.context(self.log_tail())
+            } else {
+                error
+            }
+        })
     }
 
     /// The end of what the program wrote, for error messages.

@@ -1,5 +1,10 @@
 //! The operator and its CustomResourceDefinition.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "of JSON, where a missing key is null"
+)]
+
 mod operator;
 
 use anyhow::Result;
@@ -29,13 +34,23 @@ async fn it_waits_for_the_crd_and_can_bring_it() -> Result<()> {
     assert!(is_crd_established().matches_object(crds.get_opt(CRD).await?.as_ref()));
 
     waiting.says("caches are complete").await?;
-    assert_eq!(waiting.log()?.matches("mxjob crds").count(), 1, "it is said once");
+    assert_eq!(
+        waiting.log()?.matches("mxjob crds").count(),
+        1,
+        "it is said once"
+    );
     bench.create(&training("digits", 1, 1)).await?;
     bench.pods(3).await?;
 
     let before = crds.get(CRD).await?.metadata.generation;
-    Operator::start_with(&plane, &["--namespace", "nowhere", "--install-crds"])?.says("established").await?;
-    assert_eq!(crds.get(CRD).await?.metadata.generation, before, "the same again changes nothing");
+    Operator::start_with(&plane, &["--namespace", "nowhere", "--install-crds"])?
+        .says("established")
+        .await?;
+    assert_eq!(
+        crds.get(CRD).await?.metadata.generation,
+        before,
+        "the same again changes nothing"
+    );
     Ok(())
 }
 
@@ -53,9 +68,18 @@ async fn what_was_stored_without_a_schema_disturbs_nobody() -> Result<()> {
     plane.install_crds(&[open]).await?;
     let bench = Bench::new(&plane, "strange").await?;
     for (name, spec) in [
-        ("unknown-role", json!({"mxReplicaSpecs": {"Boss": {"replicas": 1, "template": {}}}})),
-        ("wrong-type", json!({"mxReplicaSpecs": {"Scheduler": {"replicas": "two"}}})),
-        ("no-containers", json!({"mxReplicaSpecs": {"Scheduler": {"template": {"spec": {"containers": []}}}}})),
+        (
+            "unknown-role",
+            json!({"mxReplicaSpecs": {"Boss": {"replicas": 1, "template": {}}}}),
+        ),
+        (
+            "wrong-type",
+            json!({"mxReplicaSpecs": {"Scheduler": {"replicas": "two"}}}),
+        ),
+        (
+            "no-containers",
+            json!({"mxReplicaSpecs": {"Scheduler": {"template": {"spec": {"containers": []}}}}}),
+        ),
         ("a-list", json!([1, 2, 3])),
         ("nothing", Value::Null),
     ] {
@@ -65,12 +89,21 @@ async fn what_was_stored_without_a_schema_disturbs_nobody() -> Result<()> {
     bench.create(&training("digits", 1, 1)).await?;
     bench.pods(3).await?;
 
-    for name in ["unknown-role", "wrong-type", "no-containers", "a-list", "nothing"] {
+    for name in [
+        "unknown-role",
+        "wrong-type",
+        "no-containers",
+        "a-list",
+        "nothing",
+    ] {
         let phase = raw(&bench, name).await?.data["status"]["phase"].clone();
         assert_eq!(phase, "Failed", "{name}");
     }
     let events = bench.events().await?;
-    let said = events.iter().filter(|((reason, _), _)| reason == "FailedInvalidMXJobSpec").map(|(_, count)| count);
+    let said = events
+        .iter()
+        .filter(|((reason, _), _)| reason == "FailedInvalidMXJobSpec")
+        .map(|(_, count)| count);
     assert_eq!(said.sum::<i32>(), 5, "{events:#?}");
     for name in ["unknown-role", "a-list"] {
         jobs(&bench).delete(name, &DeleteParams::default()).await?;
@@ -96,6 +129,8 @@ async fn raw(bench: &Bench, name: &str) -> Result<DynamicObject> {
 
 async fn apply_raw(bench: &Bench, name: &str, spec: Value) -> Result<()> {
     let object = json!({"apiVersion": "kubeflow.org/v1", "kind": "MXJob", "metadata": {"name": name}, "spec": spec});
-    jobs(bench).patch(name, &PatchParams::apply("e2e"), &Patch::Apply(object)).await?;
+    jobs(bench)
+        .patch(name, &PatchParams::apply("e2e"), &Patch::Apply(object))
+        .await?;
     Ok(())
 }

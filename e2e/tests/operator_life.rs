@@ -4,7 +4,9 @@ mod operator;
 
 use anyhow::Result;
 use e2e::ScriptedKubelet;
-use kube::ResourceExt as _;
+use kube::ResourceExt;
+use kube::api::ListParams;
+use mxjob_core::api::v1::ConditionType;
 use operator::{Bench, Operator, training, with};
 use serde_json::json;
 
@@ -22,13 +24,34 @@ async fn a_job_succeeds_when_scheduler_and_workers_have_ended_well() -> Result<(
     }
     let status = bench.phase("digits", "Succeeded").await?.status.unwrap();
     assert!(status.completion_time.is_some());
-    assert_eq!(status.condition(mxjob_core::api::v1::ConditionType::Running).unwrap().status, "False");
+    assert_eq!(
+        status.condition(ConditionType::Running).unwrap().status,
+        "False"
+    );
 
     // The server still ran; what has ended by itself is kept.
-    let left: Vec<_> = bench.pods(3).await?.iter().map(|pod| pod.name_any()).collect();
-    assert_eq!(left, ["digits-scheduler-0", "digits-worker-0", "digits-worker-1"]);
-    assert!(bench.services.list(&Default::default()).await?.items.is_empty());
-    assert_eq!(bench.event("MXJobSucceeded").await?, "MXJob digits is successfully completed.");
+    let left: Vec<_> = bench
+        .pods(3)
+        .await?
+        .iter()
+        .map(ResourceExt::name_any)
+        .collect();
+    assert_eq!(
+        left,
+        ["digits-scheduler-0", "digits-worker-0", "digits-worker-1"]
+    );
+    assert!(
+        bench
+            .services
+            .list(&ListParams::default())
+            .await?
+            .items
+            .is_empty()
+    );
+    assert_eq!(
+        bench.event("MXJobSucceeded").await?,
+        "MXJob digits is successfully completed."
+    );
     Ok(())
 }
 
@@ -42,17 +65,32 @@ async fn a_worker_that_fails_fails_the_job_once() -> Result<()> {
     bench.phase("digits", "Running").await?;
     kubelet.fail("digits-worker-1", 1).await?;
     let status = bench.phase("digits", "Failed").await?.status.unwrap();
-    let failed = status.condition(mxjob_core::api::v1::ConditionType::Failed).unwrap();
+    let failed = status.condition(ConditionType::Failed).unwrap();
     let message = "mxjob digits is failed because 1 Worker replica(s) failed.";
     assert_eq!(failed.message.as_deref(), Some(message));
     assert!(status.completion_time.is_some());
 
-    let left: Vec<_> = bench.pods(1).await?.iter().map(|pod| pod.name_any()).collect();
+    let left: Vec<_> = bench
+        .pods(1)
+        .await?
+        .iter()
+        .map(ResourceExt::name_any)
+        .collect();
     assert_eq!(left, ["digits-worker-1"]);
     bench.event("MXJobFailed").await?;
     let events = bench.events().await?;
-    let said = |reason: &str| events.iter().filter(|((one, _), _)| one == reason).map(|(_, count)| count).sum::<i32>();
-    assert_eq!((said("MXJobFailed"), said("ExitedWithCode")), (1, 1), "{events:?}");
+    let said = |reason: &str| {
+        events
+            .iter()
+            .filter(|((one, _), _)| one == reason)
+            .map(|(_, count)| count)
+            .sum::<i32>()
+    };
+    assert_eq!(
+        (said("MXJobFailed"), said("ExitedWithCode")),
+        (1, 1),
+        "{events:?}"
+    );
     Ok(())
 }
 
@@ -63,18 +101,23 @@ async fn a_failure_policy_starts_the_whole_job_over_as_often_as_it_says() -> Res
     let kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
 
     let policy = json!({"failurePolicy": {"maxRestarts": 1}});
-    bench.create(&with(training("digits", 1, 2), policy)).await?;
+    bench
+        .create(&with(training("digits", 1, 2), policy))
+        .await?;
     bench.phase("digits", "Running").await?;
-    let before: Vec<_> = bench.pods(4).await?.iter().map(|pod| pod.uid()).collect();
+    let before: Vec<_> = bench.pods(4).await?.iter().map(ResourceExt::uid).collect();
     kubelet.fail("digits-worker-0", 1).await?;
     bench.restarted("digits", 1).await?;
     bench.phase("digits", "Running").await?;
-    let after: Vec<_> = bench.pods(4).await?.iter().map(|pod| pod.uid()).collect();
-    assert!(before.iter().all(|uid| !after.contains(uid)), "every pod is a new one");
+    let after: Vec<_> = bench.pods(4).await?.iter().map(ResourceExt::uid).collect();
+    assert!(
+        before.iter().all(|uid| !after.contains(uid)),
+        "every pod is a new one"
+    );
 
     kubelet.fail("digits-server-0", 1).await?;
     let status = bench.phase("digits", "Failed").await?.status.unwrap();
-    let failed = status.condition(mxjob_core::api::v1::ConditionType::Failed).unwrap();
+    let failed = status.condition(ConditionType::Failed).unwrap();
     let message = "Job digits has failed because it has reached maxRestarts (1)";
     assert_eq!(failed.message.as_deref(), Some(message));
     assert_eq!(status.restarts, Some(1));

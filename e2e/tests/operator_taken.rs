@@ -8,8 +8,8 @@ use anyhow::Result;
 use e2e::ScriptedKubelet;
 use e2e::deadline::until;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, PostParams};
 use kube::ResourceExt as _;
+use kube::api::{DeleteParams, ListParams, PostParams};
 use mxjob_core::api::v1::ConditionType;
 use operator::{Bench, Operator, PATIENCE, training};
 use serde_json::json;
@@ -29,15 +29,24 @@ async fn a_name_that_is_taken_stalls_the_job_until_it_is_free() -> Result<()> {
     assert!(message.contains("digits-worker-0"), "{message}");
     until("the job to be stalled", PATIENCE, || async {
         let status = bench.jobs.get("digits").await?.status.unwrap_or_default();
-        let stalled = status.condition(ConditionType::Stalled).filter(|one| one.is_true());
+        let stalled = status
+            .condition(ConditionType::Stalled)
+            .filter(|one| one.is_true());
         Ok(stalled.is_some_and(|one| one.reason.as_deref() == Some("NameTaken")))
     })
     .await?;
     bench.pods(3).await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(bench.pods.get("digits-worker-0").await?.resource_version(), theirs.resource_version(), "never touched");
+    assert_eq!(
+        bench.pods.get("digits-worker-0").await?.resource_version(),
+        theirs.resource_version(),
+        "never touched"
+    );
 
-    bench.pods.delete("digits-worker-0", &DeleteParams::default().grace_period(0)).await?;
+    bench
+        .pods
+        .delete("digits-worker-0", &DeleteParams::default().grace_period(0))
+        .await?;
     let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
     bench.phase("digits", "Running").await?;
     until("the job to be well again", PATIENCE, || async {
@@ -54,16 +63,30 @@ async fn a_job_created_again_at_once_waits_for_the_pods_of_the_old_one() -> Resu
     let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
     bench.create(&training("digits", 1, 1)).await?;
     bench.phase("digits", "Running").await?;
-    bench.jobs.delete("digits", &DeleteParams::background()).await?;
+    bench
+        .jobs
+        .delete("digits", &DeleteParams::background())
+        .await?;
     let uid = bench.create(&training("digits", 1, 1)).await?.uid();
     bench.phase("digits", "Running").await?;
     until("pods of the new job only", PATIENCE, || async {
-        let pods = bench.pods.list(&Default::default()).await?;
-        let ours = pods.iter().filter(|pod| pod.owner_references().first().map(|owner| owner.uid.clone()) == uid);
+        let pods = bench.pods.list(&ListParams::default()).await?;
+        let ours = pods.iter().filter(|pod| {
+            pod.owner_references()
+                .first()
+                .map(|owner| owner.uid.clone())
+                == uid
+        });
         Ok(ours.count() == 3 && pods.items.len() == 3)
     })
     .await?;
     let status = bench.jobs.get("digits").await?.status.unwrap_or_default();
-    assert!(status.replica_statuses.values().all(|role| role.restarts == 0), "{status:?}");
+    assert!(
+        status
+            .replica_statuses
+            .values()
+            .all(|role| role.restarts == 0),
+        "{status:?}"
+    );
     Ok(())
 }

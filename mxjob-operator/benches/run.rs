@@ -17,46 +17,84 @@ const ROUNDS: usize = 9;
 const TICKS: f64 = 100.0;
 
 fn main() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace")?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("the workspace")?;
     let example = root.join("examples/train");
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
-    ensure!(mxjob(&example, &cache).status()?.success(), "the digits job does not run");
+    ensure!(
+        mxjob(&example, &cache).status()?.success(),
+        "the digits job does not run"
+    );
     let python = environment(&cache)?;
 
     let (mut ours, mut theirs, mut usage) = (Vec::new(), Vec::new(), Usage::default());
     for _ in 0..ROUNDS {
         theirs.push(timed(&mut script(&example, &python), |_| {})?);
-        ours.push(timed(&mut mxjob(&example, &cache), |child| usage.sample(child))?);
+        ours.push(timed(&mut mxjob(&example, &cache), |child| {
+            usage.sample(child)
+        })?);
     }
-    let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
+    let ratios: Vec<f64> = ours
+        .iter()
+        .zip(&theirs)
+        .map(|(ours, theirs)| ours / theirs)
+        .collect();
     println!("digits job, {ROUNDS} rounds turn about, medians");
-    println!("  shell script                    {:>8.2} s", median(&theirs));
+    println!(
+        "  shell script                    {:>8.2} s",
+        median(&theirs)
+    );
     println!("  mxjob run                       {:>8.2} s", median(&ours));
-    println!("  ratio of each round             {:>8.3}    (wanted: 1.10 or less)", median(&ratios));
-    println!("  mxjob's memory, peak            {:>8.1} MiB (wanted: under 20)", usage.peak_mib);
-    println!("  mxjob's part of a core          {:>8.2} %   (wanted: under 2)", 100.0 * usage.cpu / usage.wall);
-    let starts = (0..ROUNDS).map(|_| first_start()).collect::<Result<Vec<_>>>()?;
-    println!("  first replica started after     {:>8.1} ms  (wanted: under 100)", 1e3 * median(&starts));
+    println!(
+        "  ratio of each round             {:>8.3}    (wanted: 1.10 or less)",
+        median(&ratios)
+    );
+    println!(
+        "  mxjob's memory, peak            {:>8.1} MiB (wanted: under 20)",
+        usage.peak_mib
+    );
+    println!(
+        "  mxjob's part of a core          {:>8.2} %   (wanted: under 2)",
+        100.0 * usage.cpu / usage.wall
+    );
+    let starts = (0..ROUNDS)
+        .map(|_| first_start())
+        .collect::<Result<Vec<_>>>()?;
+    println!(
+        "  first replica started after     {:>8.1} ms  (wanted: under 100)",
+        1e3 * median(&starts)
+    );
     Ok(())
 }
 
 fn mxjob(example: &Path, cache: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mxjob"));
-    command.arg("run").arg(example.join("digits.yaml")).env("XDG_CACHE_HOME", cache);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .arg("run")
+        .arg(example.join("digits.yaml"))
+        .env("XDG_CACHE_HOME", cache);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command
 }
 
 fn script(example: &Path, python: &Path) -> Command {
     let mut command = Command::new("bash");
     command.arg("baseline.sh").arg(python).current_dir(example);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command
 }
 
 /// The Python of the one environment in the cache.
 fn environment(cache: &Path) -> Result<PathBuf> {
-    let mut found = fs::read_dir(cache.join("mxjob/venvs"))?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut found = fs::read_dir(cache.join("mxjob/venvs"))?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let python = found.find_map(|venv| Some(venv.join("bin/python")).filter(|path| path.exists()));
     python.with_context(|| format!("no Python environment below {}", cache.display()))
 }
@@ -105,7 +143,9 @@ impl Usage {
 /// Peak resident memory in MiB and processor seconds of a process.
 fn read(id: u32) -> Option<(f64, f64)> {
     let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let mib = peak.trim().trim_end_matches(" kB").parse::<f64>().ok()? / 1024.0;
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
@@ -123,10 +163,20 @@ fn first_start() -> Result<f64> {
          template: {spec: {containers: [{name: mxnet, image: none, command: [date, '+NOW %s.%N']}]}}\n",
     )?;
     let start = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
-    let output = Command::new(env!("CARGO_BIN_EXE_mxjob")).arg("run").arg(&manifest).stdin(Stdio::null()).output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    let now = text.split("NOW ").nth(1).and_then(|rest| rest.split_whitespace().next());
-    let now: f64 = now.with_context(|| format!("no time in {text:?}"))?.parse()?;
+    let output = Command::new(env!("CARGO_BIN_EXE_mxjob"))
+        .arg("run")
+        .arg(&manifest)
+        .stdin(Stdio::null())
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    let now = text
+        .split("NOW ")
+        .nth(1)
+        .and_then(|rest| rest.split_whitespace().next());
+    let now: f64 = now
+        .with_context(|| format!("no time in {text:?}"))?
+        .parse()?;
     Ok(now - start)
 }
 

@@ -1,6 +1,10 @@
 //! An operator as a process, and the jobs that it looks after.
 
 #![allow(dead_code, reason = "every test file uses another part")]
+#![allow(
+    clippy::indexing_slicing,
+    reason = "of JSON, where a missing key is null"
+)]
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +23,7 @@ use mxjob_core::{MXJob, MxRole, ReplicaRole as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// `mxjob operator` as a process of its own. It is killed in the end.
 pub(crate) struct Operator {
@@ -62,7 +66,11 @@ impl Operator {
         let what = format!("the operator to say {text:?}");
         deadline::until(&what, PATIENCE, || async {
             let log = self.log()?;
-            Ok(if log.contains(text) { Seen::Done(()) } else { Seen::NotYet(log) })
+            Ok(if log.contains(text) {
+                Seen::Done(())
+            } else {
+                Seen::NotYet(log)
+            })
         })
         .await
     }
@@ -77,14 +85,20 @@ impl Operator {
     /// SIGTERM, and what it exits with.
     pub(crate) async fn terminate(mut self, patience: Duration) -> Result<ExitStatus> {
         let pid = self.child.id().to_string();
-        ensure!(Command::new("kill").arg(&pid).status()?.success(), "cannot send SIGTERM");
+        ensure!(
+            Command::new("kill").arg(&pid).status()?.success(),
+            "cannot send SIGTERM"
+        );
         let child = &mut self.child;
         let start = std::time::Instant::now();
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            ensure!(start.elapsed() < patience, "the operator still runs {patience:?} after SIGTERM");
+            ensure!(
+                start.elapsed() < patience,
+                "the operator still runs {patience:?} after SIGTERM"
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -114,7 +128,9 @@ impl Bench {
     /// In the shared control plane, with the CRD.
     pub(crate) async fn shared(prefix: &str) -> Result<(Self, &'static ControlPlane)> {
         let plane = ControlPlane::shared().await?;
-        plane.install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)]).await?;
+        plane
+            .install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)])
+            .await?;
         Ok((Self::new(plane, prefix).await?, plane))
     }
 
@@ -135,9 +151,13 @@ impl Bench {
     pub(crate) async fn create(&self, manifest: &Value) -> Result<MXJob<MxRole>> {
         let kind = GroupVersionKind::gvk("kubeflow.org", "v1", "MXJob");
         let resource = ApiResource::from_gvk_with_plural(&kind, "mxjobs");
-        let jobs: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), &self.namespace, &resource);
+        let jobs: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), &self.namespace, &resource);
         let job = serde_json::from_value(manifest.clone())?;
-        let created = jobs.create(&PostParams::default(), &job).await.context("the job is refused")?;
+        let created = jobs
+            .create(&PostParams::default(), &job)
+            .await
+            .context("the job is refused")?;
         Ok(created.try_parse()?)
     }
 
@@ -148,7 +168,11 @@ impl Bench {
             let found = self.jobs.get(job).await?;
             let status = found.status.clone().unwrap_or_default();
             let there = status.phase.as_deref() == Some(phase);
-            Ok(if there { Seen::Done(found) } else { Seen::NotYet(serde_json::to_string(&status)?) })
+            Ok(if there {
+                Seen::Done(found)
+            } else {
+                Seen::NotYet(serde_json::to_string(&status)?)
+            })
         })
         .await
     }
@@ -158,7 +182,11 @@ impl Bench {
         deadline::until(&format!("{times} restarts of {job}"), PATIENCE, || async {
             let status = self.jobs.get(job).await?.status.unwrap_or_default();
             let there = status.restarts == Some(times);
-            Ok(if there { Seen::Done(()) } else { Seen::NotYet(serde_json::to_string(&status)?) })
+            Ok(if there {
+                Seen::Done(())
+            } else {
+                Seen::NotYet(serde_json::to_string(&status)?)
+            })
         })
         .await
     }
@@ -168,7 +196,11 @@ impl Bench {
         deadline::until(&format!("{count} pods"), PATIENCE, || async {
             let pods = self.pods.list(&ListParams::default()).await?.items;
             let names: Vec<_> = pods.iter().map(ResourceExt::name_any).collect();
-            Ok(if pods.len() == count { Seen::Done(pods) } else { Seen::NotYet(format!("{names:?}")) })
+            Ok(if pods.len() == count {
+                Seen::Done(pods)
+            } else {
+                Seen::NotYet(format!("{names:?}"))
+            })
         })
         .await
     }
@@ -177,7 +209,12 @@ impl Bench {
     pub(crate) async fn nothing(&self) -> Result<()> {
         self.pods(0).await?;
         deadline::until("no services", PATIENCE, || async {
-            Ok(self.services.list(&ListParams::default()).await?.items.is_empty())
+            Ok(self
+                .services
+                .list(&ListParams::default())
+                .await?
+                .items
+                .is_empty())
         })
         .await
     }
@@ -189,7 +226,10 @@ impl Bench {
         for event in events.list(&ListParams::default()).await? {
             let about = event.regarding.and_then(|object| object.kind);
             if about.as_deref() == Some(MxRole::TABLE.crd.kind) {
-                let fact = (event.reason.unwrap_or_default(), event.note.unwrap_or_default());
+                let fact = (
+                    event.reason.unwrap_or_default(),
+                    event.note.unwrap_or_default(),
+                );
                 *said.entry(fact).or_default() += event.series.map_or(1, |series| series.count);
             }
         }
@@ -200,7 +240,10 @@ impl Bench {
     pub(crate) async fn event(&self, reason: &str) -> Result<String> {
         deadline::until(&format!("an event {reason}"), PATIENCE, || async {
             let events = self.events().await?;
-            let found = events.keys().find(|(one, _)| one == reason).map(|(_, note)| note.clone());
+            let found = events
+                .keys()
+                .find(|(one, _)| one == reason)
+                .map(|(_, note)| note.clone());
             Ok(found.map_or_else(|| Seen::NotYet(format!("{events:?}")), Seen::Done))
         })
         .await
@@ -213,12 +256,19 @@ impl Bench {
         let matches = |event: &&Value| {
             let object = &event["objectRef"];
             let kind = object["resource"].as_str().unwrap_or_default();
-            let full = object["subresource"].as_str().map_or(kind.to_owned(), |sub| format!("{kind}/{sub}"));
+            let full = object["subresource"]
+                .as_str()
+                .map_or(kind.to_owned(), |sub| format!("{kind}/{sub}"));
             object["namespace"] == *self.namespace
                 && event["verb"] == verb
                 && full == resource
-                && event["responseStatus"]["code"].as_u64().is_some_and(|code| code < 300)
-                && !event["userAgent"].as_str().unwrap_or_default().starts_with("kube-")
+                && event["responseStatus"]["code"]
+                    .as_u64()
+                    .is_some_and(|code| code < 300)
+                && !event["userAgent"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .starts_with("kube-")
         };
         Ok(log.iter().filter(matches).count())
     }

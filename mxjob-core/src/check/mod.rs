@@ -2,7 +2,8 @@
 
 mod operator;
 mod structure;
-mod suggest;
+#[cfg(test)]
+mod tests;
 mod warnings;
 
 use serde_json::Value;

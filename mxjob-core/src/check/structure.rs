@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSON, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 use serde_json::{Map, Value};
 
-use super::suggest::suggestion;
 use crate::job::Problem;
 use crate::role::RoleTable;
-use crate::schema::{self, Path};
+use crate::schema::{self, Path, suggestion};
 
 /// The schema of a role set's objects, ready to be walked. Making one takes milliseconds; walking
 /// an object takes microseconds.
@@ -98,7 +98,7 @@ fn walk(schema: &JSONSchemaProps, value: &Value, path: Path<'_>, problems: &mut 
         ("int-or-string", Value::String(_))
         | ("number", Value::Number(_))
         | ("boolean", Value::Bool(_)) => {}
-        ("int-or-string", Value::Number(number)) if number.is_i64() || number.is_u64() => {}
+        ("int-or-string", Value::Number(number)) if number.is_i64() => {}
         ("int-or-string", Value::Number(number)) => error(format!(
             "must be an integer or a string: write \"{number}\""
         )),
@@ -173,9 +173,10 @@ fn array(schema: &JSONSchemaProps, items: &[Value], path: Path<'_>, problems: &m
 }
 
 fn count_bounds(count: i64, min: Option<i64>, max: Option<i64>, what: &str) -> Option<String> {
-    let few = min
-        .filter(|min| count < *min)
-        .map(|min| format!("must have at least {min} {what}"));
+    let few = min.filter(|min| count < *min).map(|min| match min {
+        1 => "must not be empty".to_owned(),
+        min => format!("must have at least {min} {what}"),
+    });
     few.or_else(|| {
         max.filter(|max| count > *max)
             .map(|max| format!("must have at most {max} {what}, not {count}"))
@@ -201,6 +202,11 @@ fn text_bounds(schema: &JSONSchemaProps, text: &str) -> Option<String> {
             "must be one of {}, not {text:?}{}",
             quoted.join(", "),
             hint.unwrap_or_default()
+        ));
+    }
+    if schema.format.as_deref() == Some("date-time") && text.parse::<Timestamp>().is_err() {
+        return Some(format!(
+            "must be a time like 2026-01-31T12:00:00Z, not {text:?}"
         ));
     }
     let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);

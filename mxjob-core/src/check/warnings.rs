@@ -35,7 +35,7 @@ pub fn warnings(table: &'static RoleTable, spec: &JobSpec) -> Vec<Problem> {
     }
     found.extend(managed_by(table, spec));
     found.extend(retryable(spec));
-    found.extend(absent_roles(spec));
+    found.extend(absent_roles(table, spec));
     found
 }
 
@@ -253,12 +253,13 @@ fn retryable(spec: &JobSpec) -> Option<Problem> {
 }
 
 /// Roles in a failure policy that the job does not have.
-fn absent_roles(spec: &JobSpec) -> Vec<Problem> {
+fn absent_roles(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
     let has = |role: &str| {
         spec.mx_replica_specs
             .keys()
             .any(|key| key.eq_ignore_ascii_case(role))
     };
+    let absent = |role: &str| table.find(role).is_some() && !has(role);
     let mut found = Vec::new();
     for (path, rule) in failure_rules(spec) {
         for (at, role) in rule
@@ -266,12 +267,10 @@ fn absent_roles(spec: &JobSpec) -> Vec<Problem> {
             .iter()
             .flatten()
             .enumerate()
-            .filter(|(_, role)| !has(role))
+            .filter(|(_, role)| absent(role))
         {
-            found.push(Problem::warning(
-                format!("{path}.roles[{at}]"),
-                format!("the job has no {role}: never matches"),
-            ));
+            let message = format!("the job has no {role}: never matches");
+            found.push(Problem::warning(format!("{path}.roles[{at}]"), message));
         }
     }
     found

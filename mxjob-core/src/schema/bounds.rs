@@ -42,7 +42,7 @@ impl Bound {
     fn set(&self, node: &mut JSONSchemaProps) {
         match self {
             Self::OneOf(names) => {
-                node.enum_ = Some(names.iter().map(|name| JSON(Value::from(*name))).collect())
+                node.enum_ = Some(names.iter().map(|name| JSON(Value::from(*name))).collect());
             }
             Self::Min(least) => node.minimum = Some(f64::from(*least)),
             Self::Max(most) => node.maximum = Some(f64::from(*most)),

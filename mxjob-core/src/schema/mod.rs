@@ -9,6 +9,7 @@ mod path;
 mod place;
 pub mod rule;
 mod status;
+mod suggest;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ pub use path::Path;
 pub use place::Place;
 use place::edit;
 use rule::{Rule, Validation};
+pub(crate) use suggest::suggestion;
 
 /// The version that is stored, and for now the only one.
 pub(crate) const VERSION: &str = "v1";
@@ -83,6 +85,14 @@ fn version(table: &'static RoleTable) -> CustomResourceDefinitionVersion {
 
 /// The schema of the whole object.
 pub(crate) fn schema(table: &'static RoleTable) -> JSONSchemaProps {
+    let mut root = without_rules(table);
+    for rule in Rule::of(table) {
+        attach(&mut root, &rule.validation(table));
+    }
+    root
+}
+
+fn without_rules(table: &'static RoleTable) -> JSONSchemaProps {
     let mut root = object("");
     root.description = Some(format!(
         "{} v1: the replicas of a job and how they run together.",
@@ -100,12 +110,9 @@ pub(crate) fn schema(table: &'static RoleTable) -> JSONSchemaProps {
     ];
     root.properties = Some(fields.map(|(name, node)| (name.to_owned(), node)).into());
     edit(&mut root, "spec.mxReplicaSpecs", &mut |node| {
-        describe_roles(node, table)
+        describe_roles(node, table);
     });
     bounds::apply(&mut root, table);
-    for rule in Rule::of(table) {
-        attach(&mut root, &rule.validation(table));
-    }
     root
 }
 

@@ -17,7 +17,7 @@ pub(super) fn schema() -> JSONSchemaProps {
     loosen(&mut schema);
     // The rule about templates looks through them; a job has one of each type.
     edit(&mut schema, "conditions", &mut |node| {
-        node.max_items = Some(CONDITIONS)
+        node.max_items = Some(CONDITIONS);
     });
     schema
 }

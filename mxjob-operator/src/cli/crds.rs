@@ -41,7 +41,11 @@ fn write(crds: &Crds, folder: &Path) -> io::Result<()> {
         if !same {
             fs::write(&file, text)?;
         }
-        eprintln!("{}: {}", file.display(), if same { "unchanged" } else { "written" });
+        eprintln!(
+            "{}: {}",
+            file.display(),
+            if same { "unchanged" } else { "written" }
+        );
     }
     Ok(())
 }

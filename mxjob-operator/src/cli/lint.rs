@@ -44,8 +44,8 @@ pub(super) fn run(table: &'static RoleTable, args: &LintArgs) -> ExitCode {
                 strangers += judged.strangers;
                 findings.add(judged.findings);
             }
-            Err(error) => {
-                eprintln!("error: {error}");
+            Err(finding) => {
+                findings.add(vec![finding]);
                 unreadable += 1;
             }
         }
@@ -68,7 +68,9 @@ pub(super) fn run(table: &'static RoleTable, args: &LintArgs) -> ExitCode {
 
 /// Like `2 jobs: 1 error (1 document of another kind was not checked)`.
 fn summary(findings: &Findings, jobs: usize, strangers: usize) -> String {
-    let found = findings.summary().unwrap_or_else(|| "nothing to complain about".to_owned());
+    let found = findings
+        .summary()
+        .unwrap_or_else(|| "nothing to complain about".to_owned());
     let skipped = match strangers {
         0 => String::new(),
         1 => " (1 document of another kind was not checked)".to_owned(),

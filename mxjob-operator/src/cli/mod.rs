@@ -16,7 +16,13 @@ use crate::{controller, local};
 const UNUSABLE: u8 = 2;
 
 #[derive(Debug, Parser)]
-#[command(name = "mxjob", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "mxjob",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -84,5 +90,7 @@ fn parse(table: &RoleTable) -> Command {
         roles.join(", ")
     );
     let matches = Cli::command().about(about).get_matches();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command
+    Cli::from_arg_matches(&matches)
+        .unwrap_or_else(|error| error.exit())
+        .command
 }

@@ -45,12 +45,17 @@ pub(super) fn run(table: &'static RoleTable, args: &PlanArgs) -> ExitCode {
 fn print(job: &Job, spec: &Spec) -> ExitCode {
     let wiring = Wiring::new(job, spec, Addresses::Cluster);
     let note = match spec {
-        spec if spec.managed_elsewhere => "# another controller manages this job: the operator creates nothing\n",
+        spec if spec.managed_elsewhere => {
+            "# another controller manages this job: the operator creates nothing\n"
+        }
         spec if spec.suspend => "# the job is suspended: created when it is resumed\n",
         _ => "",
     };
     let services = wiring.services();
-    let documents = services.iter().map(document).chain(wiring.pods().map(|pod| document(&pod)));
+    let documents = services
+        .iter()
+        .map(document)
+        .chain(wiring.pods().map(|pod| document(&pod)));
     let mut code = yaml::print(note);
     for text in documents {
         if code == ExitCode::SUCCESS {
@@ -62,5 +67,8 @@ fn print(job: &Job, spec: &Spec) -> ExitCode {
 
 fn document(object: &impl Serialize) -> String {
     // Kubernetes' objects always render.
-    format!("---\n{}", serde_saphyr::to_string(object).unwrap_or_default())
+    format!(
+        "---\n{}",
+        serde_saphyr::to_string(object).unwrap_or_default()
+    )
 }

@@ -8,7 +8,12 @@ use clap::{Args, ValueEnum};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OperatorArgs {
     /// Look after the jobs of this namespace; give it more than once for more [default: all]
-    #[arg(long, env = "MXJOB_NAMESPACE", value_delimiter = ',', value_name = "NAME")]
+    #[arg(
+        long,
+        env = "MXJOB_NAMESPACE",
+        value_delimiter = ',',
+        value_name = "NAME"
+    )]
     pub(crate) namespace: Vec<String>,
 
     /// Create or update the CustomResourceDefinition first

@@ -22,9 +22,18 @@ mod tests {
 
     #[test]
     fn waits_grow_and_end_at_a_minute() {
-        for (failures, millis) in [(1, 500), (2, 1_000), (4, 4_000), (8, 60_000), (u32::MAX, 60_000)] {
+        for (failures, millis) in [
+            (1, 500),
+            (2, 1_000),
+            (4, 4_000),
+            (8, 60_000),
+            (u32::MAX, 60_000),
+        ] {
             let wait = wait(failures).as_millis();
-            assert!((millis * 3 / 4..=millis).contains(&wait), "{failures}: {wait}");
+            assert!(
+                (millis * 3 / 4..=millis).contains(&wait),
+                "{failures}: {wait}"
+            );
         }
     }
 }

@@ -35,7 +35,10 @@ pub(super) enum ClientError {
 
 /// A client for the cluster that the flag, `KUBECONFIG`, `USE_KUBE_CONFIG`, the pod's service account
 /// or `~/.kube/config` names, in this order. `throttle` is paused when the server asks for it.
-pub(super) async fn connect(flag: Option<&Path>, throttle: &Throttle) -> Result<Client, ClientError> {
+pub(super) async fn connect(
+    flag: Option<&Path>,
+    throttle: &Throttle,
+) -> Result<Client, ClientError> {
     let mut config = find(flag).await?;
     // Retries below would hide from the throttle that the server has too much to do.
     config.default_retry = false;
@@ -46,11 +49,18 @@ pub(super) async fn connect(flag: Option<&Path>, throttle: &Throttle) -> Result<
         }
         response
     });
-    Ok(ClientBuilder::try_from(config).map_err(ClientError::Build)?.with_layer(&layer).build())
+    Ok(ClientBuilder::try_from(config)
+        .map_err(ClientError::Build)?
+        .with_layer(&layer)
+        .build())
 }
 
 async fn find(flag: Option<&Path>) -> Result<Config, ClientError> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     if let Some(path) = flag {
         return from_file(path).await;
     }
@@ -66,20 +76,34 @@ async fn find(flag: Option<&Path>) -> Result<Config, ClientError> {
         Ok(config) => return Ok(config),
         Err(error) => error,
     };
-    match variable("HOME").map(|home| home.join(".kube/config")).filter(|path| path.is_file()) {
+    match variable("HOME")
+        .map(|home| home.join(".kube/config"))
+        .filter(|path| path.is_file())
+    {
         Some(path) => from_file(&path).await,
         None => Err(ClientError::Nowhere(nowhere)),
     }
 }
 
 async fn from_file(path: &Path) -> Result<Config, ClientError> {
-    let error = |source| ClientError::Kubeconfig { path: path.to_owned(), source };
+    let error = |source| ClientError::Kubeconfig {
+        path: path.to_owned(),
+        source,
+    };
     let file = Kubeconfig::read_from(path).map_err(error)?;
-    Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(error)
+    Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .map_err(error)
 }
 
 fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
-    let seconds = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    let seconds = response
+        .headers()
+        .get(header::RETRY_AFTER)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()?;
     Some(Duration::from_secs(seconds))
 }
 
@@ -89,7 +113,12 @@ mod tests {
 
     #[test]
     fn retry_after_is_a_number_of_seconds() {
-        let answer = |value: &str| Response::builder().header("retry-after", value).body(()).unwrap();
+        let answer = |value: &str| {
+            Response::builder()
+                .header("retry-after", value)
+                .body(())
+                .unwrap()
+        };
         assert_eq!(retry_after(&answer("3")), Some(Duration::from_secs(3)));
         assert_eq!(retry_after(&answer("Wed, 21 Oct 2015 07:28:00 GMT")), None);
         assert_eq!(retry_after(&Response::new(())), None);

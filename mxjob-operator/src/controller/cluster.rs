@@ -81,7 +81,11 @@ pub(super) struct Cluster {
 impl Cluster {
     /// Sends requests with `client`, as `throttle` allows.
     pub(super) fn new(client: Client, table: &'static RoleTable, throttle: Throttle) -> Self {
-        Self { client, table, throttle }
+        Self {
+            client,
+            table,
+            throttle,
+        }
     }
 
     /// Replaces the status, if the job is still at `version`.
@@ -95,24 +99,38 @@ impl Cluster {
             {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
             {"op": "add", "path": "/status", "value": status},
         ]));
-        let patch = Patch::Json::<()>(patch.map_err(|error| Refusal::Connection(kube::Error::SerdeError(error)))?);
+        let patch = Patch::Json::<()>(
+            patch.map_err(|error| Refusal::Connection(kube::Error::SerdeError(error)))?,
+        );
         let jobs = raw::jobs(&self.client, self.table, Some(&job.namespace));
-        self.send(job, jobs.patch_status(&job.name, &PatchParams::default(), &patch)).await
+        self.send(
+            job,
+            jobs.patch_status(&job.name, &PatchParams::default(), &patch),
+        )
+        .await
     }
 
     /// Creates a pod or service.
     pub(super) async fn create<K>(&self, job: &JobKey, object: &K) -> Result<K, Refusal>
     where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Serialize + DeserializeOwned + Clone + Debug,
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Serialize
+            + DeserializeOwned
+            + Clone
+            + Debug,
     {
         let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
-        self.send(job, api.create(&PostParams::default(), object)).await
+        self.send(job, api.create(&PostParams::default(), object))
+            .await
     }
 
     /// Reads a pod or service; `None`: there is none.
     pub(super) async fn read<K>(&self, job: &JobKey, name: &str) -> Result<Option<K>, Refusal>
     where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + DeserializeOwned
+            + Clone
+            + Debug,
     {
         let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
         self.send(job, api.get_opt(name)).await
@@ -121,11 +139,18 @@ impl Cluster {
     /// Deletes a pod or service. That it is gone or replaced already is as good.
     pub(super) async fn delete<K>(&self, job: &JobKey, target: &Target) -> Result<(), Refusal>
     where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + DeserializeOwned
+            + Clone
+            + Debug,
     {
         let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
         let how = DeleteParams::background().preconditions(only(&target.uid));
-        gone_is_fine(self.send(job, api.delete(&target.name, &how)).await.map(drop))
+        gone_is_fine(
+            self.send(job, api.delete(&target.name, &how))
+                .await
+                .map(drop),
+        )
     }
 
     /// Deletes the job, if it still is that one; its dependants go after it.
@@ -135,7 +160,11 @@ impl Cluster {
         gone_is_fine(self.send(job, jobs.delete(&job.name, &how)).await.map(drop))
     }
 
-    async fn send<T>(&self, job: &JobKey, request: impl Future<Output = kube::Result<T>>) -> Result<T, Refusal> {
+    async fn send<T>(
+        &self,
+        job: &JobKey,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, Refusal> {
         let permit = self.throttle.permit(job).await;
         let result = match tokio::time::timeout(PATIENCE, request).await {
             Ok(Ok(answer)) => Ok(answer),
@@ -148,13 +177,20 @@ impl Cluster {
             Err(refusal) => refusal.code() == TOO_MANY_REQUESTS,
             Ok(_) => false,
         };
-        permit.settle(if overloaded { Verdict::Overloaded } else { Verdict::Fine });
+        permit.settle(if overloaded {
+            Verdict::Overloaded
+        } else {
+            Verdict::Fine
+        });
         result
     }
 }
 
 fn only(uid: &str) -> Preconditions {
-    Preconditions { uid: Some(uid.to_owned()), ..Preconditions::default() }
+    Preconditions {
+        uid: Some(uid.to_owned()),
+        ..Preconditions::default()
+    }
 }
 
 fn gone_is_fine(result: Result<(), Refusal>) -> Result<(), Refusal> {

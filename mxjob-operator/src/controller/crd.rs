@@ -81,7 +81,10 @@ async fn apply(
         match api.patch(name, &how, &Patch::Apply(crd)).await {
             Ok(_) => break,
             Err(kube::Error::Api(status)) if matches!(status.code, 400..=428 | 430..=499) => {
-                return Err(CrdError::Refused { name: name.to_owned(), status });
+                return Err(CrdError::Refused {
+                    name: name.to_owned(),
+                    status,
+                });
             }
             Err(error) => {
                 tracing::warn!(%error, crd = name, "cannot install, trying again");

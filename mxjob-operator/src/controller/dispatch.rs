@@ -67,9 +67,13 @@ impl Dispatcher<'_> {
     fn hand_out(&mut self) -> Option<Instant> {
         let mut queue = self.operator.shared.queue();
         while self.workers.len() < WORKERS {
-            let Some(key) = queue.pop(Instant::now()) else { break };
+            let Some(key) = queue.pop(Instant::now()) else {
+                break;
+            };
             let (operator, job) = (self.operator.clone(), key.clone());
-            let worker = self.workers.spawn(async move { operator.reconcile(&job).await });
+            let worker = self
+                .workers
+                .spawn(async move { operator.reconcile(&job).await });
             self.keys.insert(worker.id(), key);
         }
         queue.next_alarm().filter(|_| self.workers.len() < WORKERS)
@@ -80,7 +84,9 @@ impl Dispatcher<'_> {
             Ok(done) => done,
             Err(error) => (error.id(), Next::Retry),
         };
-        let Some(key) = self.keys.remove(&id) else { return };
+        let Some(key) = self.keys.remove(&id) else {
+            return;
+        };
         if next == Next::Retry {
             *self.failures.entry(key.clone()).or_default() += 1;
         } else {
@@ -90,7 +96,10 @@ impl Dispatcher<'_> {
             Next::Rest => None,
             Next::At(at) => Some(at),
             Next::More => Some(Instant::now()),
-            Next::Retry => self.failures.get(&key).map(|failures| Instant::now() + backoff::wait(*failures)),
+            Next::Retry => self
+                .failures
+                .get(&key)
+                .map(|failures| Instant::now() + backoff::wait(*failures)),
         };
         self.operator.shared.queue().done(&key, alarm);
     }
@@ -98,7 +107,11 @@ impl Dispatcher<'_> {
     async fn finish(&mut self) {
         let all = async { while self.workers.join_next().await.is_some() {} };
         if tokio::time::timeout(GRACE, all).await.is_err() {
-            tracing::warn!(workers = self.workers.len(), "requests were cut off: no answer within {} s", GRACE.as_secs());
+            tracing::warn!(
+                workers = self.workers.len(),
+                "requests were cut off: no answer within {} s",
+                GRACE.as_secs()
+            );
             self.workers.shutdown().await;
         }
     }

@@ -40,18 +40,40 @@ enum Outcome {
 }
 
 /// Carries out the first of `actions`.
-pub(super) async fn execute(operator: &Operator, key: &JobKey, job: &Job, actions: &[Action]) -> Tally {
-    let wiring = job.spec.as_ref().ok().map(|spec| Wiring::new(job, spec, Addresses::Cluster));
-    let worker = Worker { operator, key, job, wiring: wiring.as_ref() };
-    let (services, others): (Vec<&Action>, Vec<&Action>) =
-        actions.iter().partition(|action| matches!(action, Action::CreateService(_) | Action::CreateJobService));
-    let mut tally = Tally { left: actions.len(), ..Tally::default() };
+pub(super) async fn execute(
+    operator: &Operator,
+    key: &JobKey,
+    job: &Job,
+    actions: &[Action],
+) -> Tally {
+    let wiring = job
+        .spec
+        .as_ref()
+        .ok()
+        .map(|spec| Wiring::new(job, spec, Addresses::Cluster));
+    let worker = Worker {
+        operator,
+        key,
+        job,
+        wiring: wiring.as_ref(),
+    };
+    let (services, others): (Vec<&Action>, Vec<&Action>) = actions
+        .iter()
+        .partition(|action| matches!(action, Action::CreateService(_) | Action::CreateJobService));
+    let mut tally = Tally {
+        left: actions.len(),
+        ..Tally::default()
+    };
     worker.run(services.iter().take(SLICE), &mut tally).await;
     if tally.failed > 0 || services.len() > SLICE {
-        let deletes = others.iter().filter(|action| !matches!(action, Action::CreatePod(..)));
+        let deletes = others
+            .iter()
+            .filter(|action| !matches!(action, Action::CreatePod(..)));
         worker.run(deletes.take(SLICE), &mut tally).await;
     } else {
-        worker.run(others.iter().take(SLICE - services.len()), &mut tally).await;
+        worker
+            .run(others.iter().take(SLICE - services.len()), &mut tally)
+            .await;
     }
     if tally.done > 0 {
         let (done, left) = (tally.done, tally.left);
@@ -72,7 +94,8 @@ impl Worker<'_> {
         if self.operator.stop.is_due() {
             return;
         }
-        let outcomes = join_all(actions.map(async |action| (*action, self.act(action).await))).await;
+        let outcomes =
+            join_all(actions.map(async |action| (*action, self.act(action).await))).await;
         for (action, outcome) in outcomes {
             tally.left -= 1;
             match outcome {
@@ -86,7 +109,10 @@ impl Worker<'_> {
     async fn act(&self, action: &Action) -> Outcome {
         match self.request(action).await {
             Ok(outcome) => outcome,
-            Err(refusal) if refusal.is_already_exists() => self.look_who_is_there(action).await.unwrap_or_else(Outcome::Failed),
+            Err(refusal) if refusal.is_already_exists() => self
+                .look_who_is_there(action)
+                .await
+                .unwrap_or_else(Outcome::Failed),
             Err(refusal) => Outcome::Failed(refusal),
         }
     }
@@ -100,8 +126,12 @@ impl Worker<'_> {
                 self.operator.created_service(key, &service);
             }
             Action::CreatePod(replica, attempt) => {
-                let pod = self.wiring.and_then(|wiring| wiring.pod(*replica, *attempt));
-                let pod = cluster.create(key, &pod.ok_or(Refusal::NoSuchReplica)?).await?;
+                let pod = self
+                    .wiring
+                    .and_then(|wiring| wiring.pod(*replica, *attempt));
+                let pod = cluster
+                    .create(key, &pod.ok_or(Refusal::NoSuchReplica)?)
+                    .await?;
                 self.operator.created_pod(key, &pod);
             }
             Action::DeletePod(target) => {
@@ -154,9 +184,17 @@ impl Worker<'_> {
                 found => found.map(|service| Stranger::Service(ServiceView::of(&service))),
             }
         };
-        let Some(stranger) = stranger else { return Ok(Outcome::Already) };
-        operator.shared.world().strangers.meet(key, stranger, Instant::now());
-        Ok(Outcome::Taken(format!("{name} already exists and is not this job's: delete or rename it")))
+        let Some(stranger) = stranger else {
+            return Ok(Outcome::Already);
+        };
+        operator
+            .shared
+            .world()
+            .strangers
+            .meet(key, stranger, Instant::now());
+        Ok(Outcome::Taken(format!(
+            "{name} already exists and is not this job's: delete or rename it"
+        )))
     }
 
     fn tell(&self, action: &Action, outcome: Outcome) {

@@ -12,7 +12,10 @@ pub(super) struct JobKey {
 
 impl JobKey {
     pub(super) fn new(namespace: &str, name: &str) -> Self {
-        Self { namespace: namespace.into(), name: name.into() }
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
     }
 }
 

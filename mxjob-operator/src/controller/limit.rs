@@ -37,7 +37,12 @@ pub(super) struct Limit {
 
 impl Default for Limit {
     fn default() -> Self {
-        Self { most: START, usual: None, recent: 0.0, cut_at: None }
+        Self {
+            most: START,
+            usual: None,
+            recent: 0.0,
+            cut_at: None,
+        }
     }
 }
 
@@ -58,14 +63,23 @@ impl Limit {
     }
 
     fn measure(&mut self, seconds: f64) -> bool {
-        let usual = self.usual.map_or(seconds, |usual| usual.min(seconds) + 0.001 * (seconds - usual).max(0.0));
-        self.recent = if self.usual.is_none() { seconds } else { 0.9 * self.recent + 0.1 * seconds };
+        let usual = self.usual.map_or(seconds, |usual| {
+            usual.min(seconds) + 0.001 * (seconds - usual).max(0.0)
+        });
+        self.recent = if self.usual.is_none() {
+            seconds
+        } else {
+            0.9 * self.recent + 0.1 * seconds
+        };
         self.usual = Some(usual);
         self.recent > SLOW && self.recent > SLOWER * usual
     }
 
     fn cut(&mut self, now: Instant) {
-        if self.cut_at.is_none_or(|at| now.duration_since(at) >= CUT_PAUSE) {
+        if self
+            .cut_at
+            .is_none_or(|at| now.duration_since(at) >= CUT_PAUSE)
+        {
             self.cut_at = Some(now);
             self.most = (self.most / 2.0).max(LEAST);
         }
@@ -103,7 +117,12 @@ mod tests {
         }
         assert_eq!(allowed(&limit), 8);
         for second in 1..10 {
-            limit.learn(Verdict::Overloaded, QUICK, true, now + Duration::from_secs(second));
+            limit.learn(
+                Verdict::Overloaded,
+                QUICK,
+                true,
+                now + Duration::from_secs(second),
+            );
         }
         assert_eq!(allowed(&limit), 2);
     }

@@ -14,8 +14,8 @@ mod key;
 mod limit;
 mod queue;
 mod raw;
-mod recorder;
 mod reconcile;
+mod recorder;
 mod shared;
 mod shelf;
 mod stop;
@@ -35,8 +35,8 @@ pub(crate) use args::{LogFormat, OperatorArgs};
 use crate::telemetry;
 use client::ClientError;
 use cluster::Cluster;
-use recorder::Recorder;
 use reconcile::Operator;
+use recorder::Recorder;
 use shared::Shared;
 use stop::Stop;
 use throttle::Throttle;
@@ -74,7 +74,9 @@ pub(crate) fn run<R: ReplicaRole>(args: &OperatorArgs) -> ExitCode {
 }
 
 fn block_on(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), OperatorError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     let result = runtime.block_on(operate(args, table));
     runtime.shutdown_timeout(SHUTDOWN);
     result
@@ -95,7 +97,13 @@ async fn operate(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), O
     tracing::info!(version = env!("CARGO_PKG_VERSION"), namespaces = ?args.namespace, "mxjob operator starts");
     watch::start(&client, table, &shared);
     let cluster = Cluster::new(client, table, throttle);
-    let operator = Operator { table, cluster, shared, recorder, stop };
+    let operator = Operator {
+        table,
+        cluster,
+        shared,
+        recorder,
+        stop,
+    };
     dispatch::dispatch(&operator).await;
     drop(operator);
     if tokio::time::timeout(LAST_WORDS, last_words).await.is_err() {

@@ -22,7 +22,9 @@ pub(super) struct RawJob {
 impl<'de> Deserialize<'de> for RawJob {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut object = Value::deserialize(deserializer)?;
-        let meta = object.get_mut("metadata").ok_or_else(|| D::Error::missing_field("metadata"))?;
+        let meta = object
+            .get_mut("metadata")
+            .ok_or_else(|| D::Error::missing_field("metadata"))?;
         if let Some(meta) = meta.as_object_mut() {
             meta.remove("managedFields");
         }
@@ -80,7 +82,8 @@ mod tests {
 
     #[test]
     fn an_object_of_the_wrong_types_is_read_all_the_same() {
-        let text = r#"{"metadata":{"name":"bad","managedFields":[]},"spec":["replicas"],"status":7}"#;
+        let text =
+            r#"{"metadata":{"name":"bad","managedFields":[]},"spec":["replicas"],"status":7}"#;
         let job: RawJob = serde_json::from_str(text).unwrap();
         assert_eq!(job.meta().name.as_deref(), Some("bad"));
         assert_eq!(job.object["status"], 7);

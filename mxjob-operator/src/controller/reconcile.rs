@@ -57,13 +57,19 @@ impl Operator {
             return Next::Rest;
         };
         let job = snapshot.stored.job.clone();
-        let observed = Observed { job: &job, pods: &snapshot.pods, services: &snapshot.services };
+        let observed = Observed {
+            job: &job,
+            pods: &snapshot.pods,
+            services: &snapshot.services,
+        };
         let plan = plan(&observed, Timestamp::now());
         if let Some(next) = self.write_status(key, &snapshot.stored, &plan).await {
             return next;
         }
         let tally = execute::execute(self, key, &job, &plan.actions).await;
-        plan.events.iter().for_each(|event| self.recorder.tell(&job, event.clone()));
+        plan.events
+            .iter()
+            .for_each(|event| self.recorder.tell(&job, event.clone()));
         self.next(key, &plan, tally)
     }
 
@@ -71,7 +77,11 @@ impl Operator {
     async fn write_status(&self, key: &JobKey, stored: &StoredJob, plan: &Plan) -> Option<Next> {
         let status = plan.status.as_ref()?;
         let phase = status.phase.as_deref().unwrap_or_default();
-        match self.cluster.write_status(key, &stored.version, status).await {
+        match self
+            .cluster
+            .write_status(key, &stored.version, status)
+            .await
+        {
             Ok(answer) => {
                 tracing::info!(namespace = %key.namespace, job = %key.name, phase, "status written");
                 let written = watch::stored(self.table, &answer);
@@ -102,7 +112,8 @@ impl Operator {
         tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "status not written");
         if refusal.is_final() {
             let message = format!("Error updating status: {refusal}");
-            self.recorder.tell(job, Event::warning("FailedUpdateStatus", message));
+            self.recorder
+                .tell(job, Event::warning("FailedUpdateStatus", message));
         }
     }
 
@@ -118,7 +129,11 @@ impl Operator {
             Instant::now() + wait.clamp(Duration::from_millis(1), LONGEST_SLEEP)
         });
         let stranger = self.shared.world().strangers.next_due(key);
-        timer.into_iter().chain(stranger).min().map_or(Next::Rest, Next::At)
+        timer
+            .into_iter()
+            .chain(stranger)
+            .min()
+            .map_or(Next::Rest, Next::At)
     }
 
     /// Looks whether names that were taken are free now.
@@ -126,12 +141,18 @@ impl Operator {
         let due = self.shared.world().strangers.due(key, Instant::now());
         for id in due {
             let found = match &id {
-                Id::Pod(name) => self.cluster.read::<Pod>(key, name).await.map(|pod| {
-                    pod.map(|pod| Stranger::Pod(watch::pod(self.table, &pod)))
-                }),
-                Id::Service(name) => self.cluster.read::<Service>(key, name).await.map(|service| {
-                    service.map(|service| Stranger::Service(ServiceView::of(&service)))
-                }),
+                Id::Pod(name) => self
+                    .cluster
+                    .read::<Pod>(key, name)
+                    .await
+                    .map(|pod| pod.map(|pod| Stranger::Pod(watch::pod(self.table, &pod)))),
+                Id::Service(name) => self
+                    .cluster
+                    .read::<Service>(key, name)
+                    .await
+                    .map(|service| {
+                        service.map(|service| Stranger::Service(ServiceView::of(&service)))
+                    }),
             };
             let mut world = self.shared.world();
             match found {
@@ -149,7 +170,9 @@ impl Operator {
     pub(super) fn created_pod(&self, key: &JobKey, pod: &Pod) {
         let version = Version::of(pod.resource_version().as_deref());
         if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
-            scope.pods.write(key, &pod.name_any(), watch::pod(self.table, pod), version);
+            scope
+                .pods
+                .write(key, &pod.name_any(), watch::pod(self.table, pod), version);
         }
     }
 
@@ -157,7 +180,9 @@ impl Operator {
     pub(super) fn created_service(&self, key: &JobKey, service: &Service) {
         let version = Version::of(service.resource_version().as_deref());
         if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
-            scope.services.write(key, &service.name_any(), ServiceView::of(service), version);
+            scope
+                .services
+                .write(key, &service.name_any(), ServiceView::of(service), version);
         }
     }
 }

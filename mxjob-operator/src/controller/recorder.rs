@@ -52,9 +52,16 @@ struct Told {
 
 impl Recorder {
     /// Starts the task. It ends when every `Recorder` is dropped and all has been sent.
-    pub(super) fn start(client: Client, table: &'static RoleTable) -> (Self, tokio::task::JoinHandle<()>) {
+    pub(super) fn start(
+        client: Client,
+        table: &'static RoleTable,
+    ) -> (Self, tokio::task::JoinHandle<()>) {
         let (sender, receiver) = mpsc::channel(BACKLOG);
-        let teller = Teller { client, controller: labels::operator(table), instance: instance() };
+        let teller = Teller {
+            client,
+            controller: labels::operator(table),
+            instance: instance(),
+        };
         (Self { sender }, tokio::spawn(teller.run(receiver)))
     }
 
@@ -68,9 +75,17 @@ impl Recorder {
             uid: Some(job.meta.uid.clone()),
             ..ObjectReference::default()
         };
-        let message = Message { regarding, event, time: Timestamp::now() };
+        let message = Message {
+            regarding,
+            event,
+            time: Timestamp::now(),
+        };
         if self.sender.try_send(message).is_err() {
-            tracing::warn!(namespace = job.meta.namespace, job = job.meta.name, "too many events, one dropped");
+            tracing::warn!(
+                namespace = job.meta.namespace,
+                job = job.meta.name,
+                "too many events, one dropped"
+            );
         }
     }
 }
@@ -84,7 +99,12 @@ struct Teller {
 /// One request.
 enum Post {
     Create(Box<ClusterEvent>),
-    Again { namespace: String, name: String, count: i32, time: Timestamp },
+    Again {
+        namespace: String,
+        name: String,
+        count: i32,
+        time: Timestamp,
+    },
 }
 
 impl Teller {
@@ -92,7 +112,9 @@ impl Teller {
         let mut told: HashMap<Fact, Told> = HashMap::new();
         let posts = futures::stream::poll_fn(move |context| receiver.poll_recv(context))
             .map(|message| self.post(&mut told, message));
-        let sent = posts.map(|post| send(self.client.clone(), post)).buffer_unordered(WIDTH);
+        let sent = posts
+            .map(|post| send(self.client.clone(), post))
+            .buffer_unordered(WIDTH);
         sent.for_each(|()| async {}).await;
     }
 
@@ -101,20 +123,55 @@ impl Teller {
         if told.len() > BACKLOG {
             told.retain(|_, told| now.duration_since(told.last) < SERIES);
         }
-        let Message { regarding, event, time } = message;
+        let Message {
+            regarding,
+            event,
+            time,
+        } = message;
         let note = shortened(event.message);
-        let fact = (regarding.uid.clone().unwrap_or_default(), event.reason.to_string(), note.clone());
+        let fact = (
+            regarding.uid.clone().unwrap_or_default(),
+            event.reason.to_string(),
+            note.clone(),
+        );
         let namespace = regarding.namespace.clone().unwrap_or_default();
-        if let Some(told) = told.get_mut(&fact).filter(|told| now.duration_since(told.last) < SERIES) {
+        if let Some(told) = told
+            .get_mut(&fact)
+            .filter(|told| now.duration_since(told.last) < SERIES)
+        {
             told.count += 1;
             told.last = now;
-            return Post::Again { namespace, name: told.name.clone(), count: told.count, time };
+            return Post::Again {
+                namespace,
+                name: told.name.clone(),
+                count: told.count,
+                time,
+            };
         }
-        let job: String = regarding.name.iter().flat_map(|name| name.chars()).take(200).collect();
-        let name = format!("{job}.{:x}", time.as_nanosecond() + i128::try_from(told.len()).unwrap_or_default());
-        told.insert(fact, Told { name: name.clone(), count: 1, last: now });
+        let job: String = regarding
+            .name
+            .iter()
+            .flat_map(|name| name.chars())
+            .take(200)
+            .collect();
+        let name = format!(
+            "{job}.{:x}",
+            time.as_nanosecond() + i128::try_from(told.len()).unwrap_or_default()
+        );
+        told.insert(
+            fact,
+            Told {
+                name: name.clone(),
+                count: 1,
+                last: now,
+            },
+        );
         Post::Create(Box::new(ClusterEvent {
-            metadata: ObjectMeta { name: Some(name), namespace: Some(namespace), ..ObjectMeta::default() },
+            metadata: ObjectMeta {
+                name: Some(name),
+                namespace: Some(namespace),
+                ..ObjectMeta::default()
+            },
             action: Some("Reconcile".to_owned()),
             event_time: Some(MicroTime(time)),
             note: Some(note),
@@ -139,11 +196,21 @@ async fn send(client: Client, post: Post) {
                 let api: Api<ClusterEvent> = Api::namespaced(client, &namespace);
                 api.create(&PostParams::default(), &event).await.map(drop)
             }
-            Post::Again { namespace, name, count, time } => {
+            Post::Again {
+                namespace,
+                name,
+                count,
+                time,
+            } => {
                 let api: Api<ClusterEvent> = Api::namespaced(client, &namespace);
-                let series = EventSeries { count, last_observed_time: MicroTime(time) };
+                let series = EventSeries {
+                    count,
+                    last_observed_time: MicroTime(time),
+                };
                 let patch = Patch::Merge(json!({ "series": series }));
-                api.patch(&name, &PatchParams::default(), &patch).await.map(drop)
+                api.patch(&name, &PatchParams::default(), &patch)
+                    .await
+                    .map(drop)
             }
         }
     };
@@ -166,7 +233,12 @@ fn shortened(mut note: String) -> String {
 /// The pod that the operator runs in, or the machine.
 fn instance() -> String {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let machine = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let machine = || {
+        rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned()
+    };
     variable("POD_NAME").unwrap_or_else(machine)
 }
 

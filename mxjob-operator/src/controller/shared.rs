@@ -19,7 +19,11 @@ pub(super) struct Shared {
 impl Shared {
     /// Nothing known yet.
     pub(super) fn new(world: World) -> Self {
-        Self { world: Mutex::new(world), queue: Mutex::default(), news: Notify::new() }
+        Self {
+            world: Mutex::new(world),
+            queue: Mutex::default(),
+            news: Notify::new(),
+        }
     }
 
     /// What is known. Never held over an await.

@@ -56,7 +56,12 @@ pub(super) struct Shelf<V> {
 
 impl<V> Default for Shelf<V> {
     fn default() -> Self {
-        Self { entries: HashMap::new(), seen: Version::default(), incoming: None, synced: false }
+        Self {
+            entries: HashMap::new(),
+            seen: Version::default(),
+            incoming: None,
+            synced: false,
+        }
     }
 }
 
@@ -68,10 +73,14 @@ impl<V: Item> Shelf<V> {
 
     /// The objects of a job.
     pub(super) fn of(&self, job: &JobKey) -> impl Iterator<Item = V> {
-        self.entries.get(job).into_iter().flat_map(HashMap::values).map(|entry| match entry.doomed {
-            Some(_) => entry.item.clone().doomed(),
-            None => entry.item.clone(),
-        })
+        self.entries
+            .get(job)
+            .into_iter()
+            .flat_map(HashMap::values)
+            .map(|entry| match entry.doomed {
+                Some(_) => entry.item.clone().doomed(),
+                None => entry.item.clone(),
+            })
     }
 
     /// A list begins.
@@ -84,20 +93,36 @@ impl<V: Item> Shelf<V> {
         self.seen = self.seen.max(version);
         if let Some((incoming, _)) = &mut self.incoming {
             let doomed = doom(&self.entries, &job, &name, item.uid());
-            incoming.entry(job).or_default().insert(name, Entry { item, version, written: None, doomed });
+            incoming.entry(job).or_default().insert(
+                name,
+                Entry {
+                    item,
+                    version,
+                    written: None,
+                    doomed,
+                },
+            );
         }
     }
 
     /// The list is complete: what it does not have is gone. Returns every job that has or had
     /// something here.
     pub(super) fn finish(&mut self) -> HashSet<JobKey> {
-        let Some((mut entries, began)) = self.incoming.take() else { return HashSet::new() };
+        let Some((mut entries, began)) = self.incoming.take() else {
+            return HashSet::new();
+        };
         let mut jobs: HashSet<JobKey> = entries.keys().cloned().collect();
         for (job, old) in self.entries.drain() {
             jobs.insert(job.clone());
-            for (name, entry) in old.into_iter().filter(|(_, entry)| entry.written.is_some_and(|at| at >= began)) {
+            for (name, entry) in old
+                .into_iter()
+                .filter(|(_, entry)| entry.written.is_some_and(|at| at >= began))
+            {
                 let listed = entries.entry(job.clone()).or_default();
-                if listed.get(&name).is_none_or(|there| there.version < entry.version) {
+                if listed
+                    .get(&name)
+                    .is_none_or(|there| there.version < entry.version)
+                {
                     listed.insert(name, entry);
                 }
             }
@@ -109,7 +134,10 @@ impl<V: Item> Shelf<V> {
 
     /// The watch has come to a version that is here already; true when that is so.
     pub(super) fn confirm(&mut self, job: &JobKey, name: &str, version: Version) -> bool {
-        let known = self.entries.get_mut(job).and_then(|objects| objects.get_mut(name));
+        let known = self
+            .entries
+            .get_mut(job)
+            .and_then(|objects| objects.get_mut(name));
         let same = known.filter(|entry| entry.version == version && version != Version::default());
         if let Some(entry) = same {
             entry.written = None;
@@ -129,18 +157,36 @@ impl<V: Item> Shelf<V> {
                 return false;
             }
             let news = known.item != item;
-            *known = Entry { item, version, written: None, doomed };
+            *known = Entry {
+                item,
+                version,
+                written: None,
+                doomed,
+            };
             return news;
         }
-        objects.insert(name, Entry { item, version, written: None, doomed });
+        objects.insert(
+            name,
+            Entry {
+                item,
+                version,
+                written: None,
+                doomed,
+            },
+        );
         true
     }
 
     /// The watch says that the object is gone. True when that is news.
     pub(super) fn remove(&mut self, job: &JobKey, name: &str, uid: &str, version: Version) -> bool {
         self.seen = self.seen.max(version);
-        let Some(objects) = self.entries.get_mut(job) else { return false };
-        if objects.get(name).is_none_or(|known| known.item.uid() != uid) {
+        let Some(objects) = self.entries.get_mut(job) else {
+            return false;
+        };
+        if objects
+            .get(name)
+            .is_none_or(|known| known.item.uid() != uid)
+        {
             return false;
         }
         objects.remove(name);
@@ -155,7 +201,12 @@ impl<V: Item> Shelf<V> {
         let objects = self.entries.entry(job.clone()).or_default();
         let newest = objects.get(name).map_or(self.seen, |known| known.version);
         if version > newest {
-            let entry = Entry { item, version, written: Some(Instant::now()), doomed: None };
+            let entry = Entry {
+                item,
+                version,
+                written: Some(Instant::now()),
+                doomed: None,
+            };
             objects.insert(name.to_owned(), entry);
         }
         if objects.is_empty() {
@@ -165,7 +216,10 @@ impl<V: Item> Shelf<V> {
 
     /// A deletion was answered; until the watch says more the object is being deleted.
     pub(super) fn doom(&mut self, job: &JobKey, name: &str, uid: &str) {
-        let known = self.entries.get_mut(job).and_then(|objects| objects.get_mut(name));
+        let known = self
+            .entries
+            .get_mut(job)
+            .and_then(|objects| objects.get_mut(name));
         if let Some(entry) = known.filter(|entry| entry.item.uid() == uid) {
             entry.doomed = Some(Instant::now());
         }
@@ -178,7 +232,11 @@ impl<V: Item> Shelf<V> {
         self.entries.retain(|job, objects| {
             let before = objects.len();
             objects.retain(|_, entry| !late(entry.written));
-            let spared = objects.values_mut().filter(|entry| late(entry.doomed)).map(|entry| entry.doomed = None).count();
+            let spared = objects
+                .values_mut()
+                .filter(|entry| late(entry.doomed))
+                .map(|entry| entry.doomed = None)
+                .count();
             if objects.len() < before || spared > 0 {
                 jobs.insert(job.clone());
             }

@@ -19,7 +19,8 @@ impl Stop {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let (sender, receiver) = watch::channel(false);
         tokio::spawn(async move {
-            let mut next = async || tokio::select! { _ = terminate.recv() => (), _ = interrupt.recv() => () };
+            let mut next =
+                async || tokio::select! { _ = terminate.recv() => (), _ = interrupt.recv() => () };
             next().await;
             sender.send_replace(true);
             next().await;

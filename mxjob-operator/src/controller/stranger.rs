@@ -55,7 +55,14 @@ impl Strangers {
         let known = self.by_job.entry(job.clone()).or_default();
         let id = stranger.id();
         let times = known.get(&id).map_or(0, |met| met.times).saturating_add(1);
-        known.insert(id, Met { stranger, times, look_again: now + backoff::wait(times) });
+        known.insert(
+            id,
+            Met {
+                stranger,
+                times,
+                look_again: now + backoff::wait(times),
+            },
+        );
     }
 
     /// It could not be seen whether the name is still taken; try again later.
@@ -81,20 +88,37 @@ impl Strangers {
     /// Which names to look at again now.
     pub(super) fn due(&self, job: &JobKey, now: Instant) -> Vec<Id> {
         let known = self.by_job.get(job).into_iter().flatten();
-        known.filter(|(_, met)| met.look_again <= now).map(|(id, _)| id.clone()).collect()
+        known
+            .filter(|(_, met)| met.look_again <= now)
+            .map(|(id, _)| id.clone())
+            .collect()
     }
 
     /// When the next name of the job is due.
     pub(super) fn next_due(&self, job: &JobKey) -> Option<Instant> {
-        self.by_job.get(job).into_iter().flatten().map(|(_, met)| met.look_again).min()
+        self.by_job
+            .get(job)
+            .into_iter()
+            .flatten()
+            .map(|(_, met)| met.look_again)
+            .min()
     }
 
     /// Adds the job's strangers to what was watched of it.
-    pub(super) fn add_to(&self, job: &JobKey, pods: &mut Vec<PodView>, services: &mut Vec<ServiceView>) {
+    pub(super) fn add_to(
+        &self,
+        job: &JobKey,
+        pods: &mut Vec<PodView>,
+        services: &mut Vec<ServiceView>,
+    ) {
         for (_, met) in self.by_job.get(job).into_iter().flatten() {
             match &met.stranger {
-                Stranger::Pod(pod) if !pods.iter().any(|known| known.name == pod.name) => pods.push(pod.clone()),
-                Stranger::Service(service) if !services.iter().any(|known| known.name == service.name) => {
+                Stranger::Pod(pod) if !pods.iter().any(|known| known.name == pod.name) => {
+                    pods.push(pod.clone())
+                }
+                Stranger::Service(service)
+                    if !services.iter().any(|known| known.name == service.name) =>
+                {
                     services.push(service.clone());
                 }
                 Stranger::Pod(_) | Stranger::Service(_) => {}

@@ -49,7 +49,10 @@ impl Throttle {
             receiver
         };
         // The sender lives in the state as long as the throttle does.
-        receiver.await.unwrap_or_else(|_| Permit { throttle: None, since: Instant::now() })
+        receiver.await.unwrap_or_else(|_| Permit {
+            throttle: None,
+            since: Instant::now(),
+        })
     }
 
     /// Sends nothing for a while; the server has asked for it.
@@ -74,14 +77,19 @@ impl Throttle {
             return;
         }
         while state.limit.allows(state.running) {
-            let Some(job) = state.turns.pop_front() else { return };
+            let Some(job) = state.turns.pop_front() else {
+                return;
+            };
             let next = state.lanes.get_mut(&job).and_then(VecDeque::pop_front);
             if state.lanes.get(&job).is_some_and(|lane| !lane.is_empty()) {
                 state.turns.push_back(job);
             } else {
                 state.lanes.remove(&job);
             }
-            let permit = Permit { throttle: Some(self.clone()), since: now };
+            let permit = Permit {
+                throttle: Some(self.clone()),
+                since: now,
+            };
             match next.map(|sender| sender.send(permit)) {
                 Some(Ok(())) => state.running += 1,
                 // Nobody waits any more. Dropping the permit would lock the state again.
@@ -99,17 +107,23 @@ impl Throttle {
 impl Permit {
     /// The request has been answered.
     pub(super) fn settle(self, verdict: Verdict) {
-        let Some(throttle) = &self.throttle else { return };
+        let Some(throttle) = &self.throttle else {
+            return;
+        };
         let now = Instant::now();
         let mut state = throttle.lock();
         let full = !state.limit.allows(state.running);
-        state.limit.learn(verdict, now.duration_since(self.since), full, now);
+        state
+            .limit
+            .learn(verdict, now.duration_since(self.since), full, now);
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let Some(throttle) = &self.throttle else { return };
+        let Some(throttle) = &self.throttle else {
+            return;
+        };
         let mut state = throttle.lock();
         state.running = state.running.saturating_sub(1);
         throttle.grant(&mut state);
@@ -148,7 +162,11 @@ mod tests {
         for one in waiting {
             one.await.unwrap();
         }
-        let place = order.lock().unwrap().iter().position(|name| *name == "small");
+        let place = order
+            .lock()
+            .unwrap()
+            .iter()
+            .position(|name| *name == "small");
         assert!(place.unwrap() <= 2, "{place:?}");
     }
 
@@ -161,7 +179,11 @@ mod tests {
         let gives_up = tokio::time::timeout(Duration::from_secs(1), throttle.permit(&job)).await;
         assert!(gives_up.is_err());
         drop(held);
-        assert!(tokio::time::timeout(Duration::from_secs(1), sixteen()).await.is_ok());
+        assert!(
+            tokio::time::timeout(Duration::from_secs(1), sixteen())
+                .await
+                .is_ok()
+        );
     }
 
     #[tokio::test(start_paused = true)]

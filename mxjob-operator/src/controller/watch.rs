@@ -45,17 +45,35 @@ struct View<K, V> {
 
 /// Starts to follow everything, in tasks of their own.
 pub(super) fn start(client: &Client, table: &'static RoleTable, shared: &Arc<Shared>) {
-    let ours = Config::default().labels(&format!("{}={}", labels::OPERATOR, labels::operator(table)));
+    let ours =
+        Config::default().labels(&format!("{}={}", labels::OPERATOR, labels::operator(table)));
     let namespaces = shared.world().namespaces();
     for namespace in namespaces {
         let within = namespace.as_deref();
-        let jobs = Follower::new(shared, table, within, table.crd.plural, |scope| &mut scope.jobs);
+        let jobs = Follower::new(shared, table, within, table.crd.plural, |scope| {
+            &mut scope.jobs
+        });
         let pods = Follower::new(shared, table, within, "pods", |scope| &mut scope.pods);
-        let services = Follower::new(shared, table, within, "services", |scope| &mut scope.services);
-        let job_view = View { job: itself, item: stored };
-        let pod_view = View { job: labelled::<Pod>, item: pod };
-        let service_view = View { job: labelled::<Service>, item: |_, service| ServiceView::of(service) };
-        tokio::spawn(jobs.follow(raw::jobs(client, table, within), Config::default(), job_view));
+        let services = Follower::new(shared, table, within, "services", |scope| {
+            &mut scope.services
+        });
+        let job_view = View {
+            job: itself,
+            item: stored,
+        };
+        let pod_view = View {
+            job: labelled::<Pod>,
+            item: pod,
+        };
+        let service_view = View {
+            job: labelled::<Service>,
+            item: |_, service| ServiceView::of(service),
+        };
+        tokio::spawn(jobs.follow(
+            raw::jobs(client, table, within),
+            Config::default(),
+            job_view,
+        ));
         tokio::spawn(pods.follow(objects(client, within), ours.clone(), pod_view));
         tokio::spawn(services.follow(objects(client, within), ours.clone(), service_view));
     }
@@ -81,8 +99,17 @@ fn labelled<K: Resource>(object: &K) -> Option<JobKey> {
 }
 
 /// Whether the watch shows the object as one of the job's, whoever owns it.
-pub(super) fn is_watched<K: Resource<DynamicType = ()>>(table: &RoleTable, job: &JobKey, object: &K) -> bool {
-    let has = |label: &str, value: &str| object.labels().get(label).is_some_and(|found| found == value);
+pub(super) fn is_watched<K: Resource<DynamicType = ()>>(
+    table: &RoleTable,
+    job: &JobKey,
+    object: &K,
+) -> bool {
+    let has = |label: &str, value: &str| {
+        object
+            .labels()
+            .get(label)
+            .is_some_and(|found| found == value)
+    };
     has(labels::OPERATOR, &labels::operator(table)) && has(labels::JOB, &job.name)
 }
 
@@ -96,7 +123,10 @@ pub(super) fn stored(table: &'static RoleTable, job: &RawJob) -> StoredJob {
 
 /// How a pod is cached: with the container that its role's work runs in.
 pub(super) fn pod(table: &'static RoleTable, pod: &Pod) -> PodView {
-    let role = pod.labels().get(labels::ROLE).and_then(|name| table.find(name));
+    let role = pod
+        .labels()
+        .get(labels::ROLE)
+        .and_then(|name| table.find(name));
     let own = role.and_then(|id| table.role(id).container);
     PodView::of(pod, own.unwrap_or(table.container))
 }
@@ -109,7 +139,13 @@ impl<V: Item + Send + 'static> Follower<V> {
         plural: &'static str,
         shelf: fn(&mut Scope) -> &mut Shelf<V>,
     ) -> Self {
-        Self { shared: shared.clone(), table, namespace: namespace.map(str::to_owned), plural, shelf }
+        Self {
+            shared: shared.clone(),
+            table,
+            namespace: namespace.map(str::to_owned),
+            plural,
+            shelf,
+        }
     }
 
     async fn follow<K>(self, api: Api<K>, config: Config, view: View<K, V>)
@@ -138,7 +174,9 @@ impl<V: Item + Send + 'static> Follower<V> {
 
     fn learn<K: Resource>(&self, event: Event<K>, view: &View<K, V>) {
         let mut world = self.shared.world();
-        let Some(scope) = world.scope(self.namespace.as_deref()) else { return };
+        let Some(scope) = world.scope(self.namespace.as_deref()) else {
+            return;
+        };
         let known = (self.shelf)(scope);
         let changed: HashSet<JobKey> = match event {
             Event::Init => {
@@ -147,7 +185,12 @@ impl<V: Item + Send + 'static> Follower<V> {
             }
             Event::InitApply(object) => {
                 if let Some(job) = (view.job)(&object) {
-                    known.offer(job, object.name_any(), (view.item)(self.table, &object), version(&object));
+                    known.offer(
+                        job,
+                        object.name_any(),
+                        (view.item)(self.table, &object),
+                        version(&object),
+                    );
                 }
                 HashSet::new()
             }

@@ -92,27 +92,45 @@ impl World {
             pods: Shelf::default(),
             services: Shelf::default(),
         };
-        let distinct: HashSet<&String> = namespaces.iter().collect();
-        let mut scopes: Vec<_> = distinct.into_iter().map(|name| scope(Some(name.clone()))).collect();
+        // An environment variable that is set to nothing means none.
+        let distinct: HashSet<&String> =
+            namespaces.iter().filter(|name| !name.is_empty()).collect();
+        let mut scopes: Vec<_> = distinct
+            .into_iter()
+            .map(|name| scope(Some(name.clone())))
+            .collect();
         if scopes.is_empty() {
             scopes.push(scope(None));
         }
-        Self { scopes, strangers: Strangers::default() }
+        Self {
+            scopes,
+            strangers: Strangers::default(),
+        }
     }
 
     /// The namespaces that are watched; `None`: all.
     pub(super) fn namespaces(&self) -> Vec<Option<String>> {
-        self.scopes.iter().map(|scope| scope.namespace.clone()).collect()
+        self.scopes
+            .iter()
+            .map(|scope| scope.namespace.clone())
+            .collect()
     }
 
     /// What is known of that namespace.
     pub(super) fn scope(&mut self, namespace: Option<&str>) -> Option<&mut Scope> {
-        self.scopes.iter_mut().find(|scope| scope.namespace.as_deref().is_none_or(|own| Some(own) == namespace))
+        self.scopes.iter_mut().find(|scope| {
+            scope
+                .namespace
+                .as_deref()
+                .is_none_or(|own| Some(own) == namespace)
+        })
     }
 
     /// Every list has been complete at least once.
     pub(super) fn is_synced(&self) -> bool {
-        self.scopes.iter().all(|scope| scope.jobs.is_synced() && scope.pods.is_synced() && scope.services.is_synced())
+        self.scopes.iter().all(|scope| {
+            scope.jobs.is_synced() && scope.pods.is_synced() && scope.services.is_synced()
+        })
     }
 
     /// Everything about a job; `None`: there is no such job.
@@ -122,7 +140,11 @@ impl World {
         let mut pods: Vec<_> = scope.pods.of(key).collect();
         let mut services: Vec<_> = scope.services.of(key).collect();
         self.strangers.add_to(key, &mut pods, &mut services);
-        Some(Snapshot { stored, pods, services })
+        Some(Snapshot {
+            stored,
+            pods,
+            services,
+        })
     }
 
     /// Forgets what was written and never confirmed; returns the jobs to look at again.

@@ -15,7 +15,11 @@ pub(super) fn time(time: Duration) -> String {
 /// As [`time`], in whole seconds: for what changes before one's eyes.
 pub(super) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
-    if seconds < 60 { format!("{seconds} s") } else { self::time(time) }
+    if seconds < 60 {
+        format!("{seconds} s")
+    } else {
+        self::time(time)
+    }
 }
 
 /// `112 MiB`, `3.4 GiB`.
@@ -35,9 +39,16 @@ mod tests {
 
     #[test]
     fn reads_well() {
-        let texts = [400, 12_345, 59_960, 125_000, 11_220_000].map(|ms| time(Duration::from_millis(ms)));
-        assert_eq!(texts, ["0.4 s", "12.3 s", "60.0 s", "2 min 5 s", "3 h 7 min"]);
+        let texts =
+            [400, 12_345, 59_960, 125_000, 11_220_000].map(|ms| time(Duration::from_millis(ms)));
+        assert_eq!(
+            texts,
+            ["0.4 s", "12.3 s", "60.0 s", "2 min 5 s", "3 h 7 min"]
+        );
         assert_eq!(clock(Duration::from_millis(12_900)), "12 s");
-        assert_eq!([1, 112 << 20, 3500 << 20].map(size), ["1 MiB", "112 MiB", "3.4 GiB"]);
+        assert_eq!(
+            [1, 112 << 20, 3500 << 20].map(size),
+            ["1 MiB", "112 MiB", "3.4 GiB"]
+        );
     }
 }

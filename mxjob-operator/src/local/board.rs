@@ -103,7 +103,13 @@ impl Row {
 
     /// Takes note of what it printed.
     pub(super) fn remember(&mut self, lines: &[String]) {
-        for line in lines.iter().rev().take(KEPT).rev().filter(|line| !line.trim().is_empty()) {
+        for line in lines
+            .iter()
+            .rev()
+            .take(KEPT)
+            .rev()
+            .filter(|line| !line.trim().is_empty())
+        {
             if self.last_lines.len() == KEPT {
                 self.last_lines.pop_front();
             }
@@ -114,7 +120,11 @@ impl Row {
     /// How long its last process ran, or has been running.
     pub(super) fn time(&self) -> Option<Duration> {
         let began = self.began?;
-        Some(self.ended.unwrap_or_else(Instant::now).duration_since(began))
+        Some(
+            self.ended
+                .unwrap_or_else(Instant::now)
+                .duration_since(began),
+        )
     }
 }
 
@@ -131,7 +141,10 @@ impl Board {
     pub(super) fn new(table: &'static RoleTable, spec: &Spec) -> Self {
         let row = |(number, replica)| Row {
             replica,
-            source: Source { name: names::short(table, replica), number },
+            source: Source {
+                name: names::short(table, replica),
+                number,
+            },
             state: State::Waiting,
             code: None,
             starts: 0,
@@ -140,7 +153,10 @@ impl Board {
             began: None,
             ended: None,
         };
-        Self { rows: spec.replicas().enumerate().map(row).collect(), table }
+        Self {
+            rows: spec.replicas().enumerate().map(row).collect(),
+            table,
+        }
     }
 
     /// The row of a replica.
@@ -155,17 +171,27 @@ impl Board {
 
     /// Columns of the longest name.
     pub(super) fn margin(&self) -> usize {
-        self.rows.iter().map(|row| row.source.name.len()).chain([5]).max().unwrap_or(5)
+        self.rows
+            .iter()
+            .map(|row| row.source.name.len())
+            .chain([5])
+            .max()
+            .unwrap_or(5)
     }
 
     /// The rows of each role, with its name.
     pub(super) fn roles(&self) -> impl Iterator<Item = (&'static str, &[Row])> {
-        let roles = self.rows.chunk_by(|one, other| one.replica.role == other.replica.role);
+        let roles = self
+            .rows
+            .chunk_by(|one, other| one.replica.role == other.replica.role);
         roles.filter_map(|rows| Some((self.table.role(rows.first()?.replica.role).name, rows)))
     }
 
     /// The replica that failed first in this life of the job.
     pub(super) fn culprit(&self) -> Option<&Row> {
-        self.rows.iter().filter(|row| row.state == State::Failed).min_by_key(|row| row.ended)
+        self.rows
+            .iter()
+            .filter(|row| row.state == State::Failed)
+            .min_by_key(|row| row.ended)
     }
 }

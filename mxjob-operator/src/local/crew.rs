@@ -81,7 +81,14 @@ impl Crew {
     pub(super) fn new() -> Self {
         let (to_lines, lines) = mpsc::channel(BATCHES);
         let (to_ends, ends) = mpsc::unbounded_channel();
-        Self { members: BTreeMap::new(), starts: 0, to_lines, lines, to_ends, ends }
+        Self {
+            members: BTreeMap::new(),
+            starts: 0,
+            to_lines,
+            lines,
+            to_ends,
+            ends,
+        }
     }
 
     /// Starts a replica; `grace` is the time that it gets to end by itself when it is stopped.
@@ -108,7 +115,15 @@ impl Crew {
             end.await;
             let _ = to.send(id);
         });
-        let member = Member { uid, replica, process, grace, kill_at: None, open_streams: 2, ended: None };
+        let member = Member {
+            uid,
+            replica,
+            process,
+            grace,
+            kill_at: None,
+            open_streams: 2,
+            ended: None,
+        };
         self.members.insert(id, member);
         Ok(())
     }
@@ -120,7 +135,9 @@ impl Crew {
 
     /// Those who run.
     pub(super) fn running(&self) -> impl Iterator<Item = &Member> {
-        self.members.values().filter(|member| member.ended.is_none())
+        self.members
+            .values()
+            .filter(|member| member.ended.is_none())
     }
 
     /// Processes that [`Crew::reap`] is still to reap.
@@ -158,14 +175,20 @@ impl Crew {
     /// Kills those who were asked to end and did not in time; gives them with the time they had.
     pub(super) fn kill_overdue(&mut self) -> Vec<(Replica, Duration)> {
         let now = Instant::now();
-        let overdue = |member: &&mut Member| member.ended.is_none() && member.kill_at.is_some_and(|at| at <= now);
+        let overdue = |member: &&mut Member| {
+            member.ended.is_none() && member.kill_at.is_some_and(|at| at <= now)
+        };
         let kill = |member: &mut Member| {
             member.process.signal(Signal::KILL);
             // Once is enough: nothing ignores it.
             member.kill_at = now.checked_add(Duration::from_hours(1));
             (member.replica, member.grace)
         };
-        self.members.values_mut().filter(overdue).map(kill).collect()
+        self.members
+            .values_mut()
+            .filter(overdue)
+            .map(kill)
+            .collect()
     }
 
     /// What is heard next; of what replicas print only when `listening`.
@@ -186,7 +209,10 @@ impl Crew {
     pub(super) fn reap(&mut self, id: Id, guard: &Guard) {
         if let Some(member) = self.members.get_mut(&id) {
             let code = member.process.finish(guard).map_or(255, process::exit_code);
-            member.ended = Some(Ended { code, listen_until: Instant::now() + LAST_WORDS });
+            member.ended = Some(Ended {
+                code,
+                listen_until: Instant::now() + LAST_WORDS,
+            });
         }
     }
 
@@ -201,7 +227,9 @@ impl Crew {
     pub(super) fn dismiss(&mut self) -> Option<(Member, i32)> {
         let now = Instant::now();
         let done = self.members.iter().find_map(|(id, member)| {
-            let ended = member.ended.filter(|ended| member.open_streams == 0 || ended.listen_until <= now)?;
+            let ended = member
+                .ended
+                .filter(|ended| member.open_streams == 0 || ended.listen_until <= now)?;
             Some((*id, ended.code))
         });
         let (id, code) = done?;

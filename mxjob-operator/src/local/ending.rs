@@ -36,13 +36,24 @@ impl Ending {
 /// The table of all replicas.
 pub(super) fn table(board: &Board, paint: Paint) -> String {
     let mut table = Table::new();
-    table.load_style(if paint.has_signs() { presets::UTF8_FULL_CONDENSED } else { presets::ASCII_FULL_CONDENSED });
+    table.load_style(if paint.has_signs() {
+        presets::UTF8_FULL_CONDENSED
+    } else {
+        presets::ASCII_FULL_CONDENSED
+    });
     if paint.has_colours() {
         table.enforce_styling()
     } else {
         table.force_no_tty()
     };
-    let header = ["replica", "state", "exit code", "restarts", "time", "peak memory"];
+    let header = [
+        "replica",
+        "state",
+        "exit code",
+        "restarts",
+        "time",
+        "peak memory",
+    ];
     table.set_header(header.map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
     for row in &board.rows {
         table.add_row(cells(row));
@@ -86,10 +97,18 @@ pub(super) fn last_words(
         Ending::Interrupted(signal) => format!("{job} was interrupted by {signal} after {time}\n"),
         Ending::Unread => String::new(),
         Ending::Failed => {
-            let message = status.condition(ConditionType::Failed).and_then(|condition| condition.message.as_deref());
+            let message = status
+                .condition(ConditionType::Failed)
+                .and_then(|condition| condition.message.as_deref());
             let message = message.unwrap_or("no reason is known");
-            let blame = board.culprit().map(|row| blame(row, paint)).unwrap_or_default();
-            format!("{job} {} after {time}: {message}\n{blame}", paint.tone("Failed", Tone::Bad))
+            let blame = board
+                .culprit()
+                .map(|row| blame(row, paint))
+                .unwrap_or_default();
+            format!(
+                "{job} {} after {time}: {message}\n{blame}",
+                paint.tone("Failed", Tone::Bad)
+            )
         }
     }
 }

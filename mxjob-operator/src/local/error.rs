@@ -49,7 +49,11 @@ pub(super) enum RunError {
 }
 
 fn list(problems: &[Problem]) -> String {
-    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
+    problems
+        .iter()
+        .map(Problem::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 impl RunError {

@@ -10,7 +10,10 @@ pub(super) fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Str
         if let Some(after) = rest.strip_prefix('$') {
             expanded.push('$');
             rest = after;
-        } else if let Some((name, after)) = rest.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
+        } else if let Some((name, after)) = rest
+            .strip_prefix('(')
+            .and_then(|inner| inner.split_once(')'))
+        {
             expanded.push_str(&lookup(name).unwrap_or_else(|| format!("$({name})")));
             rest = after;
         } else {

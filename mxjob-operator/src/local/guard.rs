@@ -31,6 +31,7 @@ impl Guard {
     /// Starts the guard of a run of that mark.
     pub(super) fn start(run: Mark) -> io::Result<Self> {
         let process = Command::new(own_program()?)
+            .arg0("mxjob")
             .arg(ENTRY)
             .arg(run.as_str())
             .env_clear()
@@ -40,7 +41,11 @@ impl Guard {
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()?;
-        Ok(Self { process, run, starts: Cell::new(0) })
+        Ok(Self {
+            process,
+            run,
+            starts: Cell::new(0),
+        })
     }
 
     /// The mark for the next child of this run.
@@ -51,7 +56,9 @@ impl Guard {
 
     /// The guard's process; `None`: a number that is no process.
     pub(super) fn id(&self) -> Option<Pid> {
-        i32::try_from(self.process.id()).ok().and_then(Pid::from_raw)
+        i32::try_from(self.process.id())
+            .ok()
+            .and_then(Pid::from_raw)
     }
 
     /// From now on `group` ends with this process.

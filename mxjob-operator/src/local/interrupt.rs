@@ -20,9 +20,17 @@ impl Interrupts {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let listen = |number: Number| {
             let kind = SignalKind::from_raw(number.as_raw());
-            if is_ignored(&status, number) { Ok(None) } else { signal(kind).map(Some) }
+            if is_ignored(&status, number) {
+                Ok(None)
+            } else {
+                signal(kind).map(Some)
+            }
         };
-        Ok(Self { int: listen(Number::INT)?, term: listen(Number::TERM)?, hang_up: listen(Number::HUP)? })
+        Ok(Self {
+            int: listen(Number::INT)?,
+            term: listen(Number::TERM)?,
+            hang_up: listen(Number::HUP)?,
+        })
     }
 
     /// Waits for the next one and gives its name, as a person knows it.
@@ -47,7 +55,9 @@ async fn one(signal: &mut Option<Signal>) {
 /// True when the mask `SigIgn` of a `/proc/…/status` has the signal's bit.
 fn is_ignored(status: &str, number: Number) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0);
+    let mask = mask
+        .and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok())
+        .unwrap_or(0);
     mask >> (number.as_raw() - 1) & 1 == 1
 }
 

@@ -44,8 +44,15 @@ impl Lines {
 
 /// The last place up to [`LONGEST`] that does not split a UTF-8 character.
 fn character_boundary(bytes: &[u8]) -> usize {
-    let continues = |at: usize| bytes.get(at).is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000);
-    (LONGEST - 3..=LONGEST).rev().find(|at| !continues(*at)).unwrap_or(LONGEST)
+    let continues = |at: usize| {
+        bytes
+            .get(at)
+            .is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000)
+    };
+    (LONGEST - 3..=LONGEST)
+        .rev()
+        .find(|at| !continues(*at))
+        .unwrap_or(LONGEST)
 }
 
 /// The text of a line. Of a line that a progress bar has overwritten, what was written last.
@@ -56,12 +63,20 @@ fn text(line: &[u8]) -> String {
 }
 
 /// Reads `from` to its end and sends its lines, as many at once as there are.
-pub(super) async fn pump<M>(mut from: impl AsyncRead + Unpin, to: Sender<M>, wrap: impl Fn(Vec<String>) -> M) {
+pub(super) async fn pump<M>(
+    mut from: impl AsyncRead + Unpin,
+    to: Sender<M>,
+    wrap: impl Fn(Vec<String>) -> M,
+) {
     let mut lines = Lines::default();
     let mut buffer = vec![0; 8 * 1024];
     while let Ok(count) = from.read(&mut buffer).await {
         let read = buffer.get(..count).unwrap_or_default();
-        let ready = if count == 0 { lines.end().into_iter().collect() } else { lines.push(read) };
+        let ready = if count == 0 {
+            lines.end().into_iter().collect()
+        } else {
+            lines.push(read)
+        };
         let closed = !ready.is_empty() && to.send(wrap(ready)).await.is_err();
         if count == 0 || closed {
             return;
@@ -77,7 +92,10 @@ mod tests {
     fn lines_come_whole_however_they_are_read() {
         let mut lines = Lines::default();
         assert!(lines.push(b"ep").is_empty());
-        assert_eq!(lines.push(b"och 1\nepoch 2\r\n\nepo"), ["epoch 1", "epoch 2", ""]);
+        assert_eq!(
+            lines.push(b"och 1\nepoch 2\r\n\nepo"),
+            ["epoch 1", "epoch 2", ""]
+        );
         assert_eq!(lines.end().as_deref(), Some("epo"));
         assert_eq!(lines.end(), None);
     }
@@ -98,7 +116,11 @@ mod tests {
         let endless = "é".repeat(LONGEST);
         let pieces = lines.push(format!("x{endless}").as_bytes());
         assert_eq!(pieces.len(), 2);
-        assert!(pieces.iter().all(|piece| piece.len() <= LONGEST && !piece.contains('\u{fffd}')));
+        assert!(
+            pieces
+                .iter()
+                .all(|piece| piece.len() <= LONGEST && !piece.contains('\u{fffd}'))
+        );
         let all = pieces.concat() + &lines.end().unwrap();
         assert_eq!(all, format!("x{endless}"));
     }

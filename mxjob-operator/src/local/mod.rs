@@ -26,6 +26,7 @@ mod hidden;
 mod interrupt;
 mod lines;
 mod memory;
+mod narration;
 mod orphans;
 mod ports;
 mod process;
@@ -76,11 +77,19 @@ pub(crate) fn run<R: ReplicaRole>(args: RunArgs) -> ExitCode {
         Ok(object) => object,
         Err(code) => return code,
     };
-    let folder = args.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = args
+        .file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let result = Setup::new(R::TABLE, object, folder, args.python).and_then(|setup| {
         // On this thread: a parent-death signal comes when the thread dies that started the child.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(RunError::system("start"))?.block_on(run_here(setup))
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime
+            .map_err(RunError::system("start"))?
+            .block_on(run_here(setup))
     });
     match result {
         Ok(code) => ExitCode::from(code),

@@ -33,8 +33,15 @@ pub(super) fn reap(id: Pid) {
 pub(super) fn reap_all(known: impl Iterator<Item = Pid>) {
     let known: BTreeSet<i32> = known.map(|id| id.as_raw_nonzero().get()).collect();
     let children = super::memory::children(std::path::Path::new("/proc/self"));
-    for orphan in children.into_iter().filter(|id| !known.contains(id)).filter_map(Pid::from_raw) {
-        let _ = waitid(WaitId::Pid(orphan), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+    for orphan in children
+        .into_iter()
+        .filter(|id| !known.contains(id))
+        .filter_map(Pid::from_raw)
+    {
+        let _ = waitid(
+            WaitId::Pid(orphan),
+            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+        );
     }
 }
 

@@ -63,12 +63,31 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
+        let group = i32::try_from(child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .ok_or(io::ErrorKind::InvalidData)?;
         guard.add(group);
-        let streams = (child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from));
-        let process = Self { child, group, mark, reaped: false };
-        let (Some(out), Some(err)) = streams else { return Err(io::ErrorKind::BrokenPipe.into()) };
-        Ok((process, Streams { out: Receiver::from_owned_fd(out)?, err: Receiver::from_owned_fd(err)? }))
+        let streams = (
+            child.stdout.take().map(OwnedFd::from),
+            child.stderr.take().map(OwnedFd::from),
+        );
+        let process = Self {
+            child,
+            group,
+            mark,
+            reaped: false,
+        };
+        let (Some(out), Some(err)) = streams else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        Ok((
+            process,
+            Streams {
+                out: Receiver::from_owned_fd(out)?,
+                err: Receiver::from_owned_fd(err)?,
+            },
+        ))
     }
 
     /// The id of the process, and of its group.
@@ -110,7 +129,9 @@ impl Drop for Process {
 
 /// The exit code as a container runtime gives it: 128 + n after signal n.
 pub(super) fn exit_code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 /// Returns when the child of that id has ended. It is not reaped.

@@ -32,7 +32,9 @@ pub(super) enum ProgramError {
     #[error("container {0} is not there: add it to spec.containers")]
     NoContainer(String),
     /// What to run is said by the image alone.
-    #[error("container {0} has no command: `mxjob run` does not use images, so say what to run in `command`")]
+    #[error(
+        "container {0} has no command: `mxjob run` does not use images, so say what to run in `command`"
+    )]
     NoCommand(String),
     /// A variable's value comes from something that only a cluster has.
     #[error("variable {name} of container {container}: {why}")]
@@ -52,35 +54,58 @@ pub(super) enum ProgramError {
 impl Machine {
     /// What to start for `container` of `pod`.
     pub(super) fn launch(&self, pod: &Pod, container: &str) -> Result<Launch, ProgramError> {
-        let containers = pod.spec.as_ref().map(|spec| spec.containers.as_slice()).unwrap_or_default();
+        let containers = pod
+            .spec
+            .as_ref()
+            .map(|spec| spec.containers.as_slice())
+            .unwrap_or_default();
         let found = containers.iter().find(|one| one.name == container);
         let container = found.ok_or_else(|| ProgramError::NoContainer(container.to_owned()))?;
-        let own = variables::of_container(pod, container).map_err(|(name, why)| ProgramError::Variable {
-            container: container.name.clone(),
-            name,
-            why,
+        let own = variables::of_container(pod, container).map_err(|(name, why)| {
+            ProgramError::Variable {
+                container: container.name.clone(),
+                name,
+                why,
+            }
         })?;
         let words = words(container, &own);
-        let (first, args) = words.split_first().ok_or_else(|| ProgramError::NoCommand(container.name.clone()))?;
+        let (first, args) = words
+            .split_first()
+            .ok_or_else(|| ProgramError::NoCommand(container.name.clone()))?;
         let env = self.environment(&own);
         let dir = self.working_dir(container);
-        let path = env.get(OsStr::new("PATH")).map_or(OsStr::new(""), OsString::as_os_str);
+        let path = env
+            .get(OsStr::new("PATH"))
+            .map_or(OsStr::new(""), OsString::as_os_str);
         let program = search::program(first, path, &dir)?;
         let args = args.iter().map(OsString::from).collect();
-        Ok(Launch { program, args, env: env.into_iter().collect(), dir })
+        Ok(Launch {
+            program,
+            args,
+            env: env.into_iter().collect(),
+            dir,
+        })
     }
 
     /// The directory: an absolute one that exists here, a relative one below the manifest's folder,
     /// else that folder.
     fn working_dir(&self, container: &Container) -> PathBuf {
-        let wanted = container.working_dir.as_deref().filter(|dir| !dir.is_empty());
+        let wanted = container
+            .working_dir
+            .as_deref()
+            .filter(|dir| !dir.is_empty());
         let wanted = wanted.map(|dir| self.folder.join(dir));
-        wanted.filter(|dir| dir.is_dir()).unwrap_or_else(|| self.folder.clone())
+        wanted
+            .filter(|dir| dir.is_dir())
+            .unwrap_or_else(|| self.folder.clone())
     }
 
     /// The directory that the container asks for and that is not here.
     pub(super) fn missing_dir(&self, container: &Container) -> Option<String> {
-        let wanted = container.working_dir.as_deref().filter(|dir| !dir.is_empty())?;
+        let wanted = container
+            .working_dir
+            .as_deref()
+            .filter(|dir| !dir.is_empty())?;
         (!self.folder.join(wanted).is_dir()).then(|| wanted.to_owned())
     }
 
@@ -105,8 +130,15 @@ impl Machine {
     /// (ps-lite takes it for its node's) and what leads Python away from the virtual environment.
     fn is_foreign(&self, name: &OsStr) -> bool {
         let name = name.to_string_lossy();
-        let misleading = ["PORT", "PYTHONHOME", "__PYVENV_LAUNCHER__", super::strays::VARIABLE];
-        name.starts_with("DMLC_") || misleading.contains(&&*name) || self.config_env.is_some_and(|own| own == name)
+        let misleading = [
+            "PORT",
+            "PYTHONHOME",
+            "__PYVENV_LAUNCHER__",
+            super::strays::VARIABLE,
+        ];
+        name.starts_with("DMLC_")
+            || misleading.contains(&&*name)
+            || self.config_env.is_some_and(|own| own == name)
     }
 }
 
@@ -123,8 +155,17 @@ fn enter_venv(env: &mut BTreeMap<OsString, OsString>, venv: &Path) {
 
 /// Command and arguments, expanded. Arguments alone are run as an image without an entry point does.
 fn words(container: &Container, own: &[(String, String)]) -> Vec<String> {
-    let lookup = |name: &str| own.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value.clone());
-    let words = container.command.iter().flatten().chain(container.args.iter().flatten());
+    let lookup = |name: &str| {
+        own.iter()
+            .rev()
+            .find(|(own, _)| own == name)
+            .map(|(_, value)| value.clone())
+    };
+    let words = container
+        .command
+        .iter()
+        .flatten()
+        .chain(container.args.iter().flatten());
     words.map(|word| expand(word, lookup)).collect()
 }
 
@@ -144,10 +185,18 @@ mod tests {
     }
 
     fn machine() -> Machine {
-        let env = [("PATH", "/usr/bin:/bin"), ("HOME", "/root"), ("PORT", "80"), ("DMLC_ROLE", "server")];
+        let env = [
+            ("PATH", "/usr/bin:/bin"),
+            ("HOME", "/root"),
+            ("PORT", "80"),
+            ("DMLC_ROLE", "server"),
+        ];
         Machine {
             folder: "/tmp".into(),
-            env: env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            env: env
+                .iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
             venv: None,
             config_env: Some("MX_CONFIG"),
         }
@@ -171,7 +220,9 @@ mod tests {
 
     #[test]
     fn the_users_shell_is_there_but_cannot_change_the_replica() {
-        let launch = machine().launch(&pod(json!({"command": ["sh"]})), "mxnet").unwrap();
+        let launch = machine()
+            .launch(&pod(json!({"command": ["sh"]})), "mxnet")
+            .unwrap();
         assert_eq!(value(&launch, "HOME").unwrap(), "/root");
         assert_eq!(value(&launch, "PYTHONUNBUFFERED").unwrap(), "1");
         for absent in ["PORT", "DMLC_ROLE", "DMLC_INTERFACE"] {
@@ -182,28 +233,45 @@ mod tests {
     #[test]
     fn members_of_a_parameter_server_job_meet_on_loopback() {
         let env = json!([{"name": "DMLC_ROLE", "value": "worker"}, {"name": "DMLC_INTERFACE", "value": "eth0"}]);
-        let launch = machine().launch(&pod(json!({"command": ["sh"], "env": env})), "mxnet").unwrap();
+        let launch = machine()
+            .launch(&pod(json!({"command": ["sh"], "env": env})), "mxnet")
+            .unwrap();
         assert_eq!(value(&launch, "DMLC_NODE_HOST").unwrap(), "127.0.0.1");
         assert_eq!(value(&launch, "DMLC_INTERFACE").unwrap(), "eth0");
     }
 
     #[test]
     fn a_virtual_environments_programs_come_first() {
-        let machine = Machine { venv: Some("/venv".into()), ..machine() };
-        let launch = machine.launch(&pod(json!({"command": ["sh"]})), "mxnet").unwrap();
+        let machine = Machine {
+            venv: Some("/venv".into()),
+            ..machine()
+        };
+        let launch = machine
+            .launch(&pod(json!({"command": ["sh"]})), "mxnet")
+            .unwrap();
         assert_eq!(value(&launch, "PATH").unwrap(), "/venv/bin:/usr/bin:/bin");
         assert_eq!(value(&launch, "VIRTUAL_ENV").unwrap(), "/venv");
     }
 
     #[test]
     fn says_what_is_missing() {
-        let why = |container| machine().launch(&pod(container), "mxnet").unwrap_err().to_string();
-        assert!(why(json!({})).starts_with("container mxnet has no command: `mxjob run` does not use images"));
+        let why = |container| {
+            machine()
+                .launch(&pod(container), "mxnet")
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(
+            why(json!({}))
+                .starts_with("container mxnet has no command: `mxjob run` does not use images")
+        );
         assert_eq!(
             why(json!({"command": ["pythonn"]})),
             "command `pythonn` is not there: no directory of PATH has it (/usr/bin:/bin)"
         );
-        let missing = machine().launch(&pod(json!({"command": ["sh"]})), "main").unwrap_err();
+        let missing = machine()
+            .launch(&pod(json!({"command": ["sh"]})), "main")
+            .unwrap_err();
         assert_eq!(missing, ProgramError::NoContainer("main".into()));
     }
 
@@ -215,6 +283,9 @@ mod tests {
         assert_eq!(dir("."), Path::new("/tmp/."));
         assert_eq!(dir("/not/here"), Path::new("/tmp"));
         let spec = container("/not/here").spec.unwrap();
-        assert_eq!(machine().missing_dir(&spec.containers[1]).as_deref(), Some("/not/here"));
+        assert_eq!(
+            machine().missing_dir(&spec.containers[1]).as_deref(),
+            Some("/not/here")
+        );
     }
 }

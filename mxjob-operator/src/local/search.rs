@@ -34,14 +34,25 @@ pub(super) fn program(name: &str, path: &OsStr, dir: &Path) -> Result<PathBuf, N
             (false, _) => Err(NotFound::NoFile(name.to_owned())),
         };
     }
-    let missing = || NotFound::InPath { name: name.to_owned(), path: path.to_string_lossy().into_owned() };
-    all(name, path).next().map(|file| dir.join(file)).ok_or_else(missing)
+    let missing = || NotFound::InPath {
+        name: name.to_owned(),
+        path: path.to_string_lossy().into_owned(),
+    };
+    all(name, path)
+        .next()
+        .map(|file| dir.join(file))
+        .ok_or_else(missing)
 }
 
 /// Every program of that name in the directories of `path`, in their order.
 pub(super) fn all(name: &str, path: &OsStr) -> impl Iterator<Item = PathBuf> {
-    let directories: Vec<_> = std::env::split_paths(path).filter(|dir| !dir.as_os_str().is_empty()).collect();
-    directories.into_iter().map(move |dir| dir.join(name)).filter(|file| is_executable(file))
+    let directories: Vec<_> = std::env::split_paths(path)
+        .filter(|dir| !dir.as_os_str().is_empty())
+        .collect();
+    directories
+        .into_iter()
+        .map(move |dir| dir.join(name))
+        .filter(|file| is_executable(file))
 }
 
 /// True for a file that this user may run.
@@ -60,7 +71,10 @@ mod tests {
         let tool = dir.path().join("tool");
         std::fs::write(&tool, "#!/bin/sh\n").unwrap();
         let find = |name: &str| program(name, dir.path().as_os_str(), dir.path());
-        assert_eq!(find("./tool"), Err(NotFound::NotExecutable("./tool".into())));
+        assert_eq!(
+            find("./tool"),
+            Err(NotFound::NotExecutable("./tool".into()))
+        );
         assert!(matches!(find("tool"), Err(NotFound::InPath { .. })));
         std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
         assert_eq!(find("tool"), Ok(tool.clone()));

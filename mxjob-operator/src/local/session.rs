@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use mxjob_core::api::v1::{ConditionType, JobStatus};
 use mxjob_core::job::Replica;
 use mxjob_core::model::{Cluster, Report, Work};
-use mxjob_core::plan::{Event, EventKind};
+use mxjob_core::plan::Event;
 
 use super::board::{Board, State};
 use super::crew::{Crew, Heard, Id};
@@ -17,7 +17,7 @@ use super::guard::Guard;
 use super::interrupt::Interrupts;
 use super::screen::{Screen, Tone};
 use super::setup::Setup;
-use super::{amounts, memory, orphans, ports, status};
+use super::{amounts, memory, narration, orphans, ports, status};
 
 /// Time between SIGTERM and SIGKILL for pods that do not say. A cluster's 30 s are long to look at.
 const GRACE: Duration = Duration::from_secs(5);
@@ -50,7 +50,11 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// A run of what is set up; the job's time begins now.
-    pub(super) fn new(setup: &'a Setup, screen: &'a mut Screen, guard: &'a Guard) -> Result<Self, RunError> {
+    pub(super) fn new(
+        setup: &'a Setup,
+        screen: &'a mut Screen,
+        guard: &'a Guard,
+    ) -> Result<Self, RunError> {
         let cluster = setup.cluster(Timestamp::now())?;
         let board = setup.board()?;
         let now = Instant::now();
@@ -88,7 +92,8 @@ impl<'a> Session<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.crew.is_empty() && (self.stopped.is_some() || self.status.is_finished() || self.cluster.job().is_none())
+        self.crew.is_empty()
+            && (self.stopped.is_some() || self.status.is_finished() || self.cluster.job().is_none())
     }
 
     fn finish(self) -> Ending {
@@ -118,15 +123,28 @@ impl<'a> Session<'a> {
         }
         for (replica, grace) in self.crew.kill_overdue() {
             let (name, grace) = (self.board.name(replica), amounts::clock(grace));
-            self.screen.say(&format!("{name} ignored SIGTERM for {grace}: killed"));
+            self.screen
+                .say(&format!("{name} ignored SIGTERM for {grace}: killed"));
         }
         let mut news = false;
         while let Some((member, code)) = self.crew.dismiss() {
             self.ended(member.replica, code);
-            self.cluster.report(Timestamp::now(), Report::Exited { uid: member.uid, code, reason: None });
+            self.cluster.report(
+                Timestamp::now(),
+                Report::Exited {
+                    uid: member.uid,
+                    code,
+                    reason: None,
+                },
+            );
             news = true;
         }
-        if news || self.cluster.next_deadline().is_some_and(|at| at <= Timestamp::now()) {
+        if news
+            || self
+                .cluster
+                .next_deadline()
+                .is_some_and(|at| at <= Timestamp::now())
+        {
             self.advance();
         }
         let now = Instant::now();
@@ -146,7 +164,13 @@ impl<'a> Session<'a> {
         });
         let frame = self.screen.is_live().then_some(self.frame_at);
         let retry = self.screen.is_waiting().then(|| now + RETRY);
-        let all = [of_cluster, frame, retry, self.crew.next_deadline(), Some(self.sample_at)];
+        let all = [
+            of_cluster,
+            frame,
+            retry,
+            self.crew.next_deadline(),
+            Some(self.sample_at),
+        ];
         all.into_iter().flatten().min().unwrap_or(now)
     }
 
@@ -158,7 +182,9 @@ impl<'a> Session<'a> {
             let mut started = false;
             while let Some(work) = self.cluster.poll_work() {
                 match work {
-                    Work::Start { uid, pod, replica, .. } => {
+                    Work::Start {
+                        uid, pod, replica, ..
+                    } => {
                         self.start(uid, &pod, replica);
                         started = true;
                     }
@@ -185,7 +211,9 @@ impl<'a> Session<'a> {
 
     fn start(&mut self, uid: String, pod: &Pod, replica: Replica) {
         let result = self.launch(&uid, pod, replica);
-        let Some(row) = self.board.row(replica) else { return };
+        let Some(row) = self.board.row(replica) else {
+            return;
+        };
         row.start();
         let report = match result {
             Ok(()) => Report::Started { uid },
@@ -194,8 +222,15 @@ impl<'a> Session<'a> {
                 let code = 128;
                 row.remember(&[format!("mxjob: {why}")]);
                 row.end(code);
-                self.screen.say(&format!("{} could not be started: {why}", self.board.name(replica)));
-                Report::Exited { uid, code, reason: Some("StartError".to_owned()) }
+                self.screen.say(&format!(
+                    "{} could not be started: {why}",
+                    self.board.name(replica)
+                ));
+                Report::Exited {
+                    uid,
+                    code,
+                    reason: Some("StartError".to_owned()),
+                }
             }
         };
         self.cluster.report(Timestamp::now(), report);
@@ -204,14 +239,32 @@ impl<'a> Session<'a> {
     }
 
     fn launch(&mut self, uid: &str, pod: &Pod, replica: Replica) -> Result<(), String> {
-        if let Some(port) = self.setup.port(replica).filter(|port| !ports::is_free(*port)) {
-            return Err(format!("port {port} of 127.0.0.1 is in use by another program; run again"));
+        if let Some(port) = self
+            .setup
+            .port(replica)
+            .filter(|port| !ports::is_free(*port))
+        {
+            return Err(format!(
+                "port {port} of 127.0.0.1 is in use by another program; run again"
+            ));
         }
         let table = self.setup.job.table;
-        let container = table.role(replica.role).container.unwrap_or(table.container);
-        let launch = self.setup.machine.launch(pod, container).map_err(|error| error.to_string())?;
-        let grace = pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
-        let grace = grace.map_or(GRACE, |seconds| Duration::from_secs(u64::try_from(seconds).unwrap_or(0)));
+        let container = table
+            .role(replica.role)
+            .container
+            .unwrap_or(table.container);
+        let launch = self
+            .setup
+            .machine
+            .launch(pod, container)
+            .map_err(|error| error.to_string())?;
+        let grace = pod
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.termination_grace_period_seconds);
+        let grace = grace.map_or(GRACE, |seconds| {
+            Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+        });
         self.crew
             .start(uid.to_owned(), replica, &launch, grace, self.guard)
             .map_err(|error| format!("{}: {error}", launch.program.display()))
@@ -243,43 +296,20 @@ impl<'a> Session<'a> {
     }
 
     fn ended(&mut self, replica: Replica, code: i32) {
-        let port = self.setup.port(replica).filter(|port| !ports::is_free(*port));
-        let Some(row) = self.board.row(replica) else { return };
-        row.end(code);
-        let (name, time) = (row.source.name.clone(), amounts::time(row.time().unwrap_or_default()));
-        match row.state {
-            State::Failed => {
-                let code = ending::code(code);
-                self.screen.say(&format!("{name} ended with exit code {code} after {time}"));
-                if let Some(port) = port {
-                    self.screen.say(&format!("port {port}, which {name} was given, is in use by another program"));
-                }
-            }
-            state if !self.screen.is_live() => self.screen.say(&format!("{name} {} after {time}", state.name())),
-            _ => {}
+        let port = self.setup.port(replica);
+        let taken = port.filter(|port| !ports::is_free(*port));
+        if let Some(row) = self.board.row(replica) {
+            row.end(code);
+            narration::end(self.screen, row, taken);
         }
     }
 
     /// Says what has changed about the job.
     fn tell(&mut self, events: &[Event]) {
-        for event in events.iter().filter(|event| event.kind == EventKind::Warning && !is_of_phase(event)) {
-            self.screen.say(&event.message);
-        }
-        let Some(status) = self.cluster.job().map(|job| job.status.clone()) else { return };
-        let (phase, ready) = (status.phase.clone().unwrap_or_default(), status.ready.clone().unwrap_or_default());
-        let changed =
-            self.status.phase != status.phase && !matches!(phase.as_str(), "Created" | "Succeeded" | "Failed");
-        self.status = status;
-        if !changed {
-            return;
-        }
-        let condition = self.status.conditions.iter().find(|condition| condition.kind == phase);
-        let name = self.setup.job.meta.name.as_str();
-        let words = self.screen.paint().tone(&phase, status::phase_tone(&phase));
-        match condition.and_then(|condition| condition.message.as_deref()).filter(|_| phase == "Restarting") {
-            Some(message) => self.screen.say(&format!("{name} is {words}: {message}")),
-            None if self.screen.is_live() => {}
-            None => self.screen.say(&format!("{name} is {words} ({ready} ready)")),
+        narration::warnings(self.screen, events);
+        if let Some(job) = self.cluster.job() {
+            narration::phase(self.screen, &job.meta.name, &self.status, &job.status);
+            self.status = job.status.clone();
         }
     }
 
@@ -288,8 +318,15 @@ impl<'a> Session<'a> {
             self.crew.kill();
             return;
         }
-        let again = if signal == "Ctrl-C" { " (again: at once)" } else { "" };
-        let text = self.screen.paint().tone(&format!("{signal}: stopping{again}"), Tone::Strong);
+        let again = if signal == "Ctrl-C" {
+            " (again: at once)"
+        } else {
+            ""
+        };
+        let text = self
+            .screen
+            .paint()
+            .tone(&format!("{signal}: stopping{again}"), Tone::Strong);
         self.screen.say(&text);
         self.stop(Ending::Interrupted(signal));
     }
@@ -302,7 +339,11 @@ impl<'a> Session<'a> {
 
     fn sample(&mut self, now: Instant) {
         for member in self.crew.running() {
-            if let Some((row, bytes)) = self.board.row(member.replica).zip(memory::peak(member.id())) {
+            if let Some((row, bytes)) = self
+                .board
+                .row(member.replica)
+                .zip(memory::peak(member.id()))
+            {
                 row.peak = row.peak.max(Some(bytes));
             }
         }
@@ -317,12 +358,13 @@ impl<'a> Session<'a> {
             None => self.status.phase.as_deref().unwrap_or("Created"),
         };
         let name = &self.setup.job.meta.name;
-        self.screen.show(&status::lines(self.screen.paint(), name, phase, &self.board, self.began.elapsed()));
+        self.screen.show(&status::lines(
+            self.screen.paint(),
+            name,
+            phase,
+            &self.board,
+            self.began.elapsed(),
+        ));
         self.frame_at = now + FRAME;
     }
-}
-
-/// Events that repeat what the change of phase says.
-fn is_of_phase(event: &Event) -> bool {
-    ["MXJobRestarting", "MXJobFailed"].contains(&event.reason.as_ref())
 }

@@ -44,25 +44,54 @@ impl Setup {
         let job = Job::read(table, &object);
         let name = job.meta.name.clone();
         let spec = match &job.spec {
-            Err(problems) => return Err(RunError::Invalid { name, problems: problems.clone() }),
+            Err(problems) => {
+                return Err(RunError::Invalid {
+                    name,
+                    problems: problems.clone(),
+                });
+            }
             Ok(spec) if spec.suspend => return Err(RunError::Suspended(name)),
             Ok(spec) if spec.managed_elsewhere => return Err(RunError::ManagedElsewhere(name)),
             Ok(spec) => spec,
         };
-        let folder = folder.canonicalize().map_err(RunError::system("find the manifest's folder"))?;
-        let requirements = object.pointer("/metadata/annotations").and_then(|all| all.get(python::ANNOTATION));
-        let requirements = requirements.and_then(Value::as_str).map(|file| folder.join(file));
+        let folder = folder
+            .canonicalize()
+            .map_err(RunError::system("find the manifest's folder"))?;
+        let requirements = object
+            .pointer("/metadata/annotations")
+            .and_then(|all| all.get(python::ANNOTATION));
+        let requirements = requirements
+            .and_then(Value::as_str)
+            .map(|file| folder.join(file));
         let env = std::env::vars_os().collect();
-        let machine = Machine { folder, env, venv: None, config_env: table.config_env };
+        let machine = Machine {
+            folder,
+            env,
+            venv: None,
+            config_env: table.config_env,
+        };
         let mut remarks = remarks(spec, table, &machine);
         if let (Some(python), None) = (&named, &requirements) {
             let annotation = python::ANNOTATION;
-            remarks.push(format!("--python {}: not used, as no annotation {annotation} is given", python.display()));
+            remarks.push(format!(
+                "--python {}: not used, as no annotation {annotation} is given",
+                python.display()
+            ));
         }
         forget_ttl(&mut object);
         let ports = ports::free(spec.replicas()).ok_or_else(|| RunError::NoPorts(spec.wanted()))?;
-        let python = requirements.map(|requirements| python::Request { requirements, python: named });
-        Ok(Self { job, object, machine, python, remarks, addresses: Addresses::Loopback(ports) })
+        let python = requirements.map(|requirements| python::Request {
+            requirements,
+            python: named,
+        });
+        Ok(Self {
+            job,
+            object,
+            machine,
+            python,
+            remarks,
+            addresses: Addresses::Loopback(ports),
+        })
     }
 
     /// Looks whether every replica has something to run. Before the virtual environment is there a
@@ -71,13 +100,22 @@ impl Setup {
         let spec = self.spec()?;
         let still_to_come = self.python.is_some() && self.machine.venv.is_none();
         let wiring = Wiring::new(&self.job, spec, self.addresses.clone());
-        for (role, replica) in spec.roles.iter().flat_map(|role| role.replicas().map(move |replica| (role, replica))) {
-            let Some(pod) = wiring.pod(replica, Attempt::default()) else { continue };
+        for (role, replica) in spec
+            .roles
+            .iter()
+            .flat_map(|role| role.replicas().map(move |replica| (role, replica)))
+        {
+            let Some(pod) = wiring.pod(replica, Attempt::default()) else {
+                continue;
+            };
             match self.machine.launch(&pod, role.container(self.job.table)) {
                 Ok(_) => {}
                 Err(ProgramError::NoProgram(_)) if still_to_come => {}
                 Err(source) => {
-                    return Err(RunError::Program { replica: names::short(self.job.table, replica), source });
+                    return Err(RunError::Program {
+                        replica: names::short(self.job.table, replica),
+                        source,
+                    });
                 }
             }
         }
@@ -100,8 +138,10 @@ impl Setup {
 
     /// What the job asks for.
     pub(super) fn spec(&self) -> Result<&Spec, RunError> {
-        let invalid =
-            |problems: &Vec<_>| RunError::Invalid { name: self.job.meta.name.clone(), problems: problems.clone() };
+        let invalid = |problems: &Vec<_>| RunError::Invalid {
+            name: self.job.meta.name.clone(),
+            problems: problems.clone(),
+        };
         self.job.spec.as_ref().map_err(invalid)
     }
 
@@ -134,28 +174,48 @@ fn remarks(spec: &Spec, table: &RoleTable, machine: &Machine) -> Vec<String> {
     let roles = |has: &dyn Fn(&PodSpec, &Container) -> bool| {
         let found = pods.iter().filter(|(role, pod)| {
             let name = role.container(table);
-            pod.containers.iter().find(|one| one.name == name).is_some_and(|container| has(pod, container))
+            pod.containers
+                .iter()
+                .find(|one| one.name == name)
+                .is_some_and(|container| has(pod, container))
         });
-        found.map(|(role, _)| role.role.name).collect::<Vec<_>>().join(", ")
+        found
+            .map(|(role, _)| role.role.name)
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let filled = |list: Option<usize>| list.is_some_and(|length| length > 0);
     let kinds = [
         (
             "volumes are not mounted",
             roles(&|pod, container| {
-                filled(pod.volumes.as_ref().map(Vec::len)) || filled(container.volume_mounts.as_ref().map(Vec::len))
+                filled(pod.volumes.as_ref().map(Vec::len))
+                    || filled(container.volume_mounts.as_ref().map(Vec::len))
             }),
         ),
-        ("init containers are not run", roles(&|pod, _| filled(pod.init_containers.as_ref().map(Vec::len)))),
-        ("containers beside the replica's own are not run", roles(&|pod, _| pod.containers.len() > 1)),
-        ("envFrom is not read", roles(&|_, container| filled(container.env_from.as_ref().map(Vec::len)))),
+        (
+            "init containers are not run",
+            roles(&|pod, _| filled(pod.init_containers.as_ref().map(Vec::len))),
+        ),
+        (
+            "containers beside the replica's own are not run",
+            roles(&|pod, _| pod.containers.len() > 1),
+        ),
+        (
+            "envFrom is not read",
+            roles(&|_, container| filled(container.env_from.as_ref().map(Vec::len))),
+        ),
         (
             "resource limits are not set",
             roles(&|_, container| {
-                container
-                    .resources
-                    .as_ref()
-                    .is_some_and(|resources| filled(resources.limits.as_ref().map(std::collections::BTreeMap::len)))
+                container.resources.as_ref().is_some_and(|resources| {
+                    filled(
+                        resources
+                            .limits
+                            .as_ref()
+                            .map(std::collections::BTreeMap::len),
+                    )
+                })
             }),
         ),
     ];
@@ -167,7 +227,9 @@ fn remarks(spec: &Spec, table: &RoleTable, machine: &Machine) -> Vec<String> {
     let missing = roles(&|_, container| machine.missing_dir(container).is_some());
     if !missing.is_empty() {
         let folder = machine.folder.display();
-        remarks.push(format!("workingDir is not on this machine: running in {folder} ({missing})"));
+        remarks.push(format!(
+            "workingDir is not on this machine: running in {folder} ({missing})"
+        ));
     }
     remarks
 }

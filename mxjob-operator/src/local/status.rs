@@ -10,7 +10,13 @@ use super::screen::{Paint, Tone};
 const SHOWN: usize = 16;
 
 /// The lines of the status area.
-pub(super) fn lines(paint: Paint, job: &str, phase: &str, board: &Board, elapsed: Duration) -> Vec<String> {
+pub(super) fn lines(
+    paint: Paint,
+    job: &str,
+    phase: &str,
+    board: &Board,
+    elapsed: Duration,
+) -> Vec<String> {
     let turn = usize::try_from(elapsed.as_millis() / 100).unwrap_or(0);
     let running = board.rows.iter().filter(|row| row.state.is_alive()).count();
     let dot = paint.tone(&paint.dot().to_string(), Tone::Quiet);
@@ -24,10 +30,19 @@ pub(super) fn lines(paint: Paint, job: &str, phase: &str, board: &Board, elapsed
     );
     let width = board.roles().map(|(name, _)| name.len()).max().unwrap_or(0);
     let role = |(name, rows): (&str, &[Row])| {
-        let name = paint.tone(&format!("  {:<width$} ", name.to_ascii_lowercase()), Tone::Quiet);
-        name + &if rows.len() > SHOWN { numbers(paint, rows) } else { each(paint, rows) }
+        let name = paint.tone(
+            &format!("  {:<width$} ", name.to_ascii_lowercase()),
+            Tone::Quiet,
+        );
+        name + &if rows.len() > SHOWN {
+            numbers(paint, rows)
+        } else {
+            each(paint, rows)
+        }
     };
-    std::iter::once(head).chain(board.roles().map(role)).collect()
+    std::iter::once(head)
+        .chain(board.roles().map(role))
+        .collect()
 }
 
 /// What a job's phase means.
@@ -45,7 +60,10 @@ fn each(paint: Paint, rows: &[Row]) -> String {
             (State::Failed, Some(code)) => format!(" ({code})"),
             _ => String::new(),
         };
-        paint.tone(&format!(" {} {}{code}", sign(paint, row.state), row.replica.index), row.state.tone())
+        paint.tone(
+            &format!(" {} {}{code}", sign(paint, row.state), row.replica.index),
+            row.state.tone(),
+        )
     };
     rows.iter().map(one).collect::<Vec<_>>().join(" ")
 }
@@ -58,7 +76,10 @@ fn numbers(paint: Paint, rows: &[Row]) -> String {
         (count > 0).then(|| paint.tone(&text, state.tone()))
     };
     let all = [Running, Waiting, Stopping, Succeeded, Failed, Stopped];
-    all.into_iter().filter_map(count).collect::<Vec<_>>().join(",")
+    all.into_iter()
+        .filter_map(count)
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 fn sign(paint: Paint, state: State) -> char {

@@ -13,7 +13,9 @@ pub(super) struct Mark(String);
 impl Mark {
     /// A mark that no other run on this machine has.
     pub(super) fn of_this_run() -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         Self(format!("{}-{:x}", std::process::id(), now.as_nanos()))
     }
 
@@ -24,7 +26,10 @@ impl Mark {
 
     /// Reads what [`Mark::as_str`] gave.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let valid = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit() || b"-.".contains(&byte));
+        let valid = !text.is_empty()
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_hexdigit() || b"-.".contains(&byte));
         valid.then(|| Self(text.to_owned()))
     }
 
@@ -34,14 +39,27 @@ impl Mark {
     }
 
     /// True for an environment block of a process of this run or start.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux shows environments"))]
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "only Linux shows environments")
+    )]
     fn is_on(&self, environment: &[u8]) -> bool {
-        let value = |entry: &[u8]| Some(entry.strip_prefix(VARIABLE.as_bytes())?.strip_prefix(b"=")?.to_owned());
+        let value = |entry: &[u8]| {
+            Some(
+                entry
+                    .strip_prefix(VARIABLE.as_bytes())?
+                    .strip_prefix(b"=")?
+                    .to_owned(),
+            )
+        };
         let ours = |value: Vec<u8>| match value.strip_prefix(self.0.as_bytes()) {
             Some(rest) => rest.is_empty() || rest.starts_with(b"."),
             None => false,
         };
-        environment.split(|byte| *byte == 0).filter_map(value).any(ours)
+        environment
+            .split(|byte| *byte == 0)
+            .filter_map(value)
+            .any(ours)
     }
 }
 
@@ -68,20 +86,29 @@ pub(super) fn kill(_mark: &Mark) {}
 
 #[cfg(target_os = "linux")]
 fn kill_once(mark: &Mark) -> usize {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
-    let ids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    ids.filter_map(rustix::process::Pid::from_raw).filter(|id| kill_marked(mark, *id)).count()
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return 0;
+    };
+    let ids = processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    ids.filter_map(rustix::process::Pid::from_raw)
+        .filter(|id| kill_marked(mark, *id))
+        .count()
 }
 
 /// The handle is opened before the mark is read, so a process that takes over the number is safe.
 #[cfg(target_os = "linux")]
 fn kill_marked(mark: &Mark, id: rustix::process::Pid) -> bool {
     use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-    let environment = || std::fs::read(format!("/proc/{}/environ", id.as_raw_nonzero())).unwrap_or_default();
+    let environment =
+        || std::fs::read(format!("/proc/{}/environ", id.as_raw_nonzero())).unwrap_or_default();
     if id == rustix::process::getpid() || !mark.is_on(&environment()) {
         return false;
     }
-    let Ok(handle) = pidfd_open(id, PidfdFlags::empty()) else { return false };
+    let Ok(handle) = pidfd_open(id, PidfdFlags::empty()) else {
+        return false;
+    };
     let killed = mark.is_on(&environment()) && pidfd_send_signal(handle, Signal::KILL).is_ok();
     if killed {
         super::orphans::reap(id);
@@ -99,7 +126,12 @@ mod tests {
         for ours in ["MXJOB_RUN_ID=12-ab", "A=b\0MXJOB_RUN_ID=12-ab.3\0C=d"] {
             assert!(run.is_on(ours.as_bytes()), "{ours:?}");
         }
-        for other in ["", "MXJOB_RUN_ID=12-abc", "XMXJOB_RUN_ID=12-ab", "A=MXJOB_RUN_ID=12-ab"] {
+        for other in [
+            "",
+            "MXJOB_RUN_ID=12-abc",
+            "XMXJOB_RUN_ID=12-ab",
+            "A=MXJOB_RUN_ID=12-ab",
+        ] {
             assert!(!run.is_on(other.as_bytes()), "{other:?}");
         }
         assert!(!run.start(1).is_on(b"MXJOB_RUN_ID=12-ab.10"));

@@ -8,10 +8,18 @@ use super::expand::expand;
 
 /// The container's variables, each name once, later ones made of earlier ones; or the name of the
 /// one that cannot be had here and why.
-pub(super) fn of_container(pod: &Pod, container: &Container) -> Result<Vec<(String, String)>, (String, String)> {
+pub(super) fn of_container(
+    pod: &Pod,
+    container: &Container,
+) -> Result<Vec<(String, String)>, (String, String)> {
     let mut values: Vec<(String, String)> = Vec::new();
     for variable in container.env.iter().flatten() {
-        let known = |name: &str| values.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
+        let known = |name: &str| {
+            values
+                .iter()
+                .find(|(own, _)| own == name)
+                .map(|(_, value)| value.clone())
+        };
         let value = match &variable.value_from {
             Some(source) => from_source(pod, source).map_err(|why| (variable.name.clone(), why))?,
             None => Some(expand(variable.value.as_deref().unwrap_or_default(), known)),
@@ -28,7 +36,9 @@ pub(super) fn of_container(pod: &Pod, container: &Container) -> Result<Vec<(Stri
 fn from_source(pod: &Pod, source: &EnvVarSource) -> Result<Option<String>, String> {
     let absent = |what: &str, name: &str, optional: Option<bool>| match optional {
         Some(true) => Ok(None),
-        _ => Err(format!("{what} {name:?} is only in a cluster: for `mxjob run` give a `value`")),
+        _ => Err(format!(
+            "{what} {name:?} is only in a cluster: for `mxjob run` give a `value`"
+        )),
     };
     if let Some(field) = &source.field_ref {
         return of_field(pod, &field.field_path).map(Some);
@@ -39,17 +49,28 @@ fn from_source(pod: &Pod, source: &EnvVarSource) -> Result<Option<String>, Strin
     if let Some(key) = &source.config_map_key_ref {
         return absent("config map", &key.name, key.optional);
     }
-    let resource = source.resource_field_ref.as_ref().map_or("valueFrom", |field| field.resource.as_str());
-    Err(format!("{resource} is not known on this machine: for `mxjob run` give a `value`"))
+    let resource = source
+        .resource_field_ref
+        .as_ref()
+        .map_or("valueFrom", |field| field.resource.as_str());
+    Err(format!(
+        "{resource} is not known on this machine: for `mxjob run` give a `value`"
+    ))
 }
 
 /// A field of the downward API.
 fn of_field(pod: &Pod, path: &str) -> Result<String, String> {
     let meta = &pod.metadata;
     let entry = |map: &Option<BTreeMap<String, String>>, key: &str| {
-        map.as_ref().and_then(|map| map.get(key)).cloned().unwrap_or_default()
+        map.as_ref()
+            .and_then(|map| map.get(key))
+            .cloned()
+            .unwrap_or_default()
     };
-    if let Some((map, key)) = path.strip_suffix("']").and_then(|path| path.split_once("['")) {
+    if let Some((map, key)) = path
+        .strip_suffix("']")
+        .and_then(|path| path.split_once("['"))
+    {
         match map {
             "metadata.labels" => return Ok(entry(&meta.labels, key)),
             "metadata.annotations" => return Ok(entry(&meta.annotations, key)),
@@ -59,14 +80,26 @@ fn of_field(pod: &Pod, path: &str) -> Result<String, String> {
     let spec = pod.spec.as_ref();
     Ok(match path {
         "metadata.name" => meta.name.clone().unwrap_or_default(),
-        "metadata.namespace" => meta.namespace.clone().unwrap_or_else(|| "default".to_owned()),
+        "metadata.namespace" => meta
+            .namespace
+            .clone()
+            .unwrap_or_else(|| "default".to_owned()),
         "metadata.uid" => meta.uid.clone().unwrap_or_default(),
-        "spec.nodeName" => rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        "spec.serviceAccountName" => {
-            spec.and_then(|spec| spec.service_account_name.clone()).unwrap_or_else(|| "default".to_owned())
+        "spec.nodeName" => rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned(),
+        "spec.serviceAccountName" => spec
+            .and_then(|spec| spec.service_account_name.clone())
+            .unwrap_or_else(|| "default".to_owned()),
+        "status.podIP" | "status.podIPs" | "status.hostIP" | "status.hostIPs" => {
+            "127.0.0.1".to_owned()
         }
-        "status.podIP" | "status.podIPs" | "status.hostIP" | "status.hostIPs" => "127.0.0.1".to_owned(),
-        _ => return Err(format!("field {path:?} is not known on this machine: for `mxjob run` give a `value`")),
+        _ => {
+            return Err(format!(
+                "field {path:?} is not known on this machine: for `mxjob run` give a `value`"
+            ));
+        }
     })
 }
 
@@ -94,17 +127,37 @@ mod tests {
             {"name": "A", "value": "1"}, {"name": "B", "value": "$(A)$(C)"}, {"name": "C", "value": "3"},
             {"name": "A", "value": "2"}, {"name": "EMPTY"},
         ]);
-        assert_eq!(variables(&env).unwrap(), [pair("B", "1$(C)"), pair("C", "3"), pair("A", "2"), pair("EMPTY", "")]);
+        assert_eq!(
+            variables(&env).unwrap(),
+            [
+                pair("B", "1$(C)"),
+                pair("C", "3"),
+                pair("A", "2"),
+                pair("EMPTY", "")
+            ]
+        );
     }
 
     #[test]
     fn the_downward_api_knows_this_machine() {
-        let env: Vec<_> = ["metadata.name", "metadata.namespace", "metadata.labels['app']", "status.podIP"]
-            .iter()
-            .map(|path| json!({"name": path, "valueFrom": {"fieldRef": {"fieldPath": path}}}))
+        let env: Vec<_> = [
+            "metadata.name",
+            "metadata.namespace",
+            "metadata.labels['app']",
+            "status.podIP",
+        ]
+        .iter()
+        .map(|path| json!({"name": path, "valueFrom": {"fieldRef": {"fieldPath": path}}}))
+        .collect();
+        let values: Vec<_> = variables(&env.into())
+            .unwrap()
+            .into_iter()
+            .map(|(_, value)| value)
             .collect();
-        let values: Vec<_> = variables(&env.into()).unwrap().into_iter().map(|(_, value)| value).collect();
-        assert_eq!(values, ["digits-worker-0", "default", "digits", "127.0.0.1"]);
+        assert_eq!(
+            values,
+            ["digits-worker-0", "default", "digits", "127.0.0.1"]
+        );
     }
 
     #[test]

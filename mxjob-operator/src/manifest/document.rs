@@ -17,9 +17,23 @@ pub(crate) struct Position {
     pub(crate) column: u64,
 }
 
+impl Position {
+    /// A place counted in characters of memory.
+    pub(crate) fn at(line: usize, column: usize) -> Self {
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        Self {
+            line: number(line),
+            column: number(column),
+        }
+    }
+}
+
 impl From<Location> for Position {
     fn from(location: Location) -> Self {
-        Self { line: location.line(), column: location.column() }
+        Self {
+            line: location.line(),
+            column: location.column(),
+        }
     }
 }
 
@@ -40,7 +54,12 @@ impl Document {
         let mut places = HashMap::new();
         let start = place(&node);
         let value = value(node, Path::ROOT, &mut places);
-        Self { number, value, start, places }
+        Self {
+            number,
+            value,
+            start,
+            places,
+        }
     }
 
     /// Where a field stands, or the nearest thing around it that is there: the key of a mapping's
@@ -61,7 +80,11 @@ impl Document {
 
 /// Where a value stands; of what an alias or a merge brought, where it was written.
 fn place(node: &Node) -> Position {
-    if node.defined == Location::UNKNOWN { node.referenced.into() } else { node.defined.into() }
+    if node.defined == Location::UNKNOWN {
+        node.referenced.into()
+    } else {
+        node.defined.into()
+    }
 }
 
 fn value(node: Node, path: Path<'_>, places: &mut HashMap<String, Position>) -> Value {
@@ -82,10 +105,17 @@ fn value(node: Node, path: Path<'_>, places: &mut HashMap<String, Position>) -> 
             let mut fields = Map::with_capacity(entries.len());
             for (key, entry) in entries {
                 let path = path.key(&key.value);
-                let defined = if key.defined == Location::UNKNOWN { key.referenced } else { key.defined };
+                let defined = if key.defined == Location::UNKNOWN {
+                    key.referenced
+                } else {
+                    key.defined
+                };
                 places.insert(path.to_string(), defined.into());
                 let field = value(entry, path, places);
-                fields.insert(key.value, field);
+                // As the API server does with what is not nullable, and nothing is.
+                if !field.is_null() {
+                    fields.insert(key.value, field);
+                }
             }
             Value::Object(fields)
         }

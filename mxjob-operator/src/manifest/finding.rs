@@ -26,7 +26,23 @@ impl Finding {
     /// A problem at a place of a file.
     pub(crate) fn new(file: &str, document: usize, position: Position, problem: Problem) -> Self {
         let Position { line, column } = position;
-        Self { file: file.to_owned(), document, line, column, problem }
+        Self {
+            file: file.to_owned(),
+            document,
+            line,
+            column,
+            problem,
+        }
+    }
+
+    fn place(&self) -> (&str, u64, u64) {
+        (&self.file, self.line, self.column)
+    }
+
+    /// The same about the same field; asked about findings of one place.
+    fn repeats(&self, other: &Self) -> bool {
+        let field = |one: &Self| one.problem.path.rsplit('.').next().map(str::to_owned);
+        self.problem.message == other.problem.message && field(self) == field(other)
     }
 
     fn text(&self, paint: Paint) -> String {
@@ -34,8 +50,17 @@ impl Finding {
             Severity::Error => ("error", Style::new().red().bold()),
             Severity::Warning => ("warning", Style::new().yellow().bold()),
         };
-        let place = if self.line == 0 { String::new() } else { format!(":{}:{}", self.line, self.column) };
-        format!("{}{place}: {}: {}\n", self.file, paint.apply(&style, word), self.problem)
+        let place = if self.line == 0 {
+            String::new()
+        } else {
+            format!(":{}:{}", self.line, self.column)
+        };
+        format!(
+            "{}{place}: {}: {}\n",
+            self.file,
+            paint.apply(&style, word),
+            self.problem
+        )
     }
 
     /// A workflow command: GitHub shows it beside the line.
@@ -44,8 +69,16 @@ impl Finding {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        let place = if self.line == 0 { String::new() } else { format!(",line={},col={}", self.line, self.column) };
-        let title = if self.problem.path.is_empty() { "mxjob" } else { &self.problem.path };
+        let place = if self.line == 0 {
+            String::new()
+        } else {
+            format!(",line={},col={}", self.line, self.column)
+        };
+        let title = if self.problem.path.is_empty() {
+            "mxjob"
+        } else {
+            &self.problem.path
+        };
         format!(
             "::{word} file={}{place},title={}::{}\n",
             property(&self.file),
@@ -57,7 +90,9 @@ impl Finding {
 
 /// <https://docs.github.com/actions/reference/workflow-commands>: what must be escaped in a message.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 /// What must be escaped in a property besides.
@@ -87,11 +122,19 @@ impl Paint {
 
     fn of(terminal: &Term) -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        if wanted && terminal.features().colors_supported() { Self::Coloured } else { Self::Plain }
+        if wanted && terminal.features().colors_supported() {
+            Self::Coloured
+        } else {
+            Self::Plain
+        }
     }
 
     fn apply(self, style: &Style, text: &str) -> String {
-        style.clone().force_styling(self == Self::Coloured).apply_to(text).to_string()
+        style
+            .clone()
+            .force_styling(self == Self::Coloured)
+            .apply_to(text)
+            .to_string()
     }
 }
 
@@ -100,10 +143,21 @@ impl Paint {
 pub(crate) struct Findings(Vec<Finding>);
 
 impl Findings {
-    /// Adds what was found in a file, in the order of its lines.
+    /// Adds what was found in a file, in the order of its lines. What several aliases of one place
+    /// bring is told once.
     pub(crate) fn add(&mut self, mut found: Vec<Finding>) {
         found.sort_by_key(|one| (one.line, one.column));
-        self.0.append(&mut found);
+        for one in found {
+            if !self
+                .0
+                .iter()
+                .rev()
+                .take_while(|other| other.place() == one.place())
+                .any(|other| other.repeats(&one))
+            {
+                self.0.push(one);
+            }
+        }
     }
 
     /// How many errors there are.
@@ -137,7 +191,10 @@ impl Findings {
     /// Like `2 errors, 1 warning`; `None` without any.
     pub(crate) fn summary(&self) -> Option<String> {
         let counts = [(self.errors(), "error"), (self.warnings(), "warning")];
-        let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| plural(count, word));
+        let counts = counts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| plural(count, word));
         let counts: Vec<_> = counts.collect();
         (!counts.is_empty()).then(|| counts.join(", "))
     }

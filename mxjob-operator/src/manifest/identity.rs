@@ -21,9 +21,20 @@ pub(super) enum Identity {
 impl Identity {
     pub(super) fn of(table: &RoleTable, document: &Value) -> Self {
         let Value::Object(fields) = document else {
-            return mistaken("", format!("a manifest is a map with apiVersion, kind, metadata and spec: write {}", ours(table)));
+            return mistaken(
+                "",
+                format!(
+                    "a manifest is a map with apiVersion, kind, metadata and spec: write {}",
+                    ours(table)
+                ),
+            );
         };
-        let given = |field: &str| fields.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let given = |field: &str| {
+            fields
+                .get(field)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+        };
         match (given("apiVersion"), given("kind")) {
             (_, None) => mistaken("kind", format!("is required: {}", ours(table))),
             (None, _) => mistaken("apiVersion", format!("is required: {}", ours(table))),
@@ -36,16 +47,25 @@ impl Identity {
         let wanted = format!("{}/v1", names.group);
         let alike = strsim::jaro_winkler(&kind.to_lowercase(), &names.kind.to_lowercase()) > ALIKE;
         if kind.eq_ignore_ascii_case(names.kind) && version != wanted {
-            let message = format!("{version} {kind} is not supported: this build does not read older versions yet, only {}", ours(table));
+            let message = format!(
+                "{version} {kind} is not supported: this build does not read older versions yet, only {}",
+                ours(table)
+            );
             return mistaken("apiVersion", message);
         }
         if kind == names.kind {
             return Self::Ours;
         }
         if version == wanted && alike {
-            return mistaken("kind", format!("unknown kind {kind:?}: did you mean {}?", names.kind));
+            return mistaken(
+                "kind",
+                format!("unknown kind {kind:?}: did you mean {}?", names.kind),
+            );
         }
-        Self::Stranger(Problem::error("kind", format!("{version} {kind} is not supported, only {}", ours(table))))
+        Self::Stranger(Problem::error(
+            "kind",
+            format!("{version} {kind} is not supported, only {}", ours(table)),
+        ))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Judges the documents of a manifest.
 
-use mxjob_core::api::v1::JobSpec;
 use mxjob_core::job::Problem;
 use mxjob_core::{Job, RoleTable, check};
 use serde_json::Value;
@@ -9,6 +8,7 @@ use super::document::{Document, Position};
 use super::finding::Finding;
 use super::identity::Identity;
 use super::input::Input;
+use super::readable::Readable;
 use super::yaml;
 
 /// What five random characters the API server puts behind `metadata.generateName`.
@@ -30,24 +30,40 @@ pub(crate) fn judge(table: &'static RoleTable, input: &Input) -> Judged {
     let nodes = match yaml::documents(&input.text) {
         Ok(nodes) => nodes,
         Err(error) => {
-            let problem = Problem::error("", format!("no valid YAML: {}", error.message));
+            let problem = Problem::error("", error.message);
             let findings = vec![Finding::new(&input.name, 0, error.position, problem)];
-            return Judged { findings, ..Judged::default() };
+            return Judged {
+                findings,
+                ..Judged::default()
+            };
         }
     };
     if nodes.is_empty() {
-        let problem = Problem::error("", format!("is empty: there is no {} in it", table.crd.kind));
+        let problem = Problem::error(
+            "",
+            format!("is empty: there is no {} in it", table.crd.kind),
+        );
         let findings = vec![Finding::new(&input.name, 0, Position::default(), problem)];
-        return Judged { findings, ..Judged::default() };
+        return Judged {
+            findings,
+            ..Judged::default()
+        };
     }
-    let documents = nodes.into_iter().enumerate().map(|(at, node)| Document::new(at + 1, node));
-    let documents = documents.map(|document| (Identity::of(table, &document.value), document)).collect();
+    let documents = nodes
+        .into_iter()
+        .enumerate()
+        .map(|(at, node)| Document::new(at + 1, node));
+    let documents = documents
+        .map(|document| (Identity::of(table, &document.value), document))
+        .collect();
     sort_out(table, &input.name, documents)
 }
 
 fn sort_out(table: &'static RoleTable, file: &str, documents: Vec<(Identity, Document)>) -> Judged {
     // Among jobs, a service or a secret is nobody's mistake; alone, it is the wrong file.
-    let nothing_of_ours = documents.iter().all(|(identity, _)| matches!(identity, Identity::Stranger(_)));
+    let nothing_of_ours = documents
+        .iter()
+        .all(|(identity, _)| matches!(identity, Identity::Stranger(_)));
     let mut judged = Judged::default();
     for (identity, document) in documents {
         let ours = matches!(identity, Identity::Ours);
@@ -60,7 +76,14 @@ fn sort_out(table: &'static RoleTable, file: &str, documents: Vec<(Identity, Doc
             }
             Identity::Mistaken(problem) => vec![problem],
         };
-        let finding = |problem: Problem| Finding::new(file, document.number, document.position(&problem.path), problem);
+        let finding = |problem: Problem| {
+            Finding::new(
+                file,
+                document.number,
+                document.position(&problem.path),
+                problem,
+            )
+        };
         judged.findings.extend(problems.into_iter().map(finding));
         if ours {
             judged.jobs.push(document);
@@ -73,24 +96,39 @@ fn job_problems(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
     let mut problems = check::structure(table, object);
     let name = name(object);
     if name.is_none() {
-        problems.push(Problem::error("metadata.name", "is required: give the job a name"));
+        problems.push(Problem::error(
+            "metadata.name",
+            "is required: give the job a name",
+        ));
     }
-    let spec = object.get("spec").cloned().unwrap_or_default();
-    // What does not fit the types has been found above.
-    if let Ok(spec) = serde_json::from_value::<JobSpec>(spec) {
-        problems.extend(check::rules(table, name.as_deref().unwrap_or("unnamed"), &spec));
-        problems.extend(check::warnings(table, &spec));
-    }
+    let known = name.as_deref().unwrap_or("unnamed");
+    let readable = Readable::new(object.get("spec"), &problems);
+    let mut found = check::rules(table, known, &readable.spec);
+    found.extend(check::warnings(table, &readable.spec));
+    found.retain(|problem| readable.can_tell(problem));
+    problems.extend(found);
     if !problems.iter().any(Problem::is_error) {
         // Whatever the operator would say that was not said yet.
-        problems.extend(Job::read(table, &named(object)).spec.err().into_iter().flatten());
+        problems.extend(
+            Job::read(table, &named(object))
+                .spec
+                .err()
+                .into_iter()
+                .flatten(),
+        );
     }
     problems
 }
 
 /// The job's name, or one like those that the API server generates.
 fn name(object: &Value) -> Option<String> {
-    let text = |field: &str| object.get("metadata")?.get(field)?.as_str().filter(|text| !text.is_empty());
+    let text = |field: &str| {
+        object
+            .get("metadata")?
+            .get(field)?
+            .as_str()
+            .filter(|text| !text.is_empty())
+    };
     let generated = || text("generateName").map(|prefix| format!("{prefix}{GENERATED}"));
     text("name").map(str::to_owned).or_else(generated)
 }
@@ -98,7 +136,10 @@ fn name(object: &Value) -> Option<String> {
 /// The object with a name, also when it asks the API server for one.
 pub(super) fn named(object: &Value) -> Value {
     let mut object = object.clone();
-    if let (Some(name), Some(metadata)) = (name(&object), object.get_mut("metadata").and_then(Value::as_object_mut)) {
+    if let (Some(name), Some(metadata)) = (
+        name(&object),
+        object.get_mut("metadata").and_then(Value::as_object_mut),
+    ) {
         metadata.insert("name".to_owned(), Value::String(name));
     }
     object

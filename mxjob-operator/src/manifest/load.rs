@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::finding::{Findings, Paint};
 use super::input::Input;
-use super::judge::{judge, named};
+use super::judge::{Judged, judge, named};
 
 /// Exit code for a manifest that cannot be used.
 const UNUSABLE: u8 = 2;
@@ -22,7 +22,10 @@ pub(crate) fn load_job(table: &'static RoleTable, path: &Path) -> Result<Value, 
     let mut jobs = load_jobs(table, path)?;
     let count = jobs.len();
     let (Some(job), true) = (jobs.pop(), count == 1) else {
-        return refuse(&format!("{}: holds {count} jobs, one can run at a time: make a file of each", path.display()));
+        return refuse(&format!(
+            "{}: holds {count} jobs, one can run at a time: make a file of each",
+            path.display()
+        ));
     };
     let wanted = Job::read(table, &job).spec.map_or(0, |spec| spec.wanted());
     if wanted > MAX_PROCESSES {
@@ -36,18 +39,24 @@ pub(crate) fn load_job(table: &'static RoleTable, path: &Path) -> Result<Value, 
 
 /// The jobs of a manifest, all valid and at least one.
 pub(crate) fn load_jobs(table: &'static RoleTable, path: &Path) -> Result<Vec<Value>, ExitCode> {
-    let input = match Input::read(path) {
-        Ok(input) => input,
-        Err(error) => return refuse(&error.to_string()),
-    };
-    let judged = judge(table, &input);
     let mut findings = Findings::default();
+    let judged = match Input::read(path) {
+        Ok(input) => judge(table, &input),
+        Err(finding) => Judged {
+            findings: vec![finding],
+            ..Judged::default()
+        },
+    };
     findings.add(judged.findings);
     eprint!("{}", findings.text(Paint::stderr()));
     if findings.errors() > 0 {
         return Err(ExitCode::from(UNUSABLE));
     }
-    Ok(judged.jobs.iter().map(|document| named(&document.value)).collect())
+    Ok(judged
+        .jobs
+        .iter()
+        .map(|document| named(&document.value))
+        .collect())
 }
 
 fn refuse<T>(message: &str) -> Result<T, ExitCode> {

@@ -7,6 +7,7 @@ mod identity;
 mod input;
 mod judge;
 mod load;
+mod readable;
 mod yaml;
 
 pub(crate) use finding::{Findings, Paint, plural};

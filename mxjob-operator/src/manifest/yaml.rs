@@ -35,31 +35,44 @@ pub(super) struct SyntaxError {
 pub(super) fn documents(text: &str) -> Result<Vec<Node>, SyntaxError> {
     serde_saphyr::from_multiple_with_options(text, options()).map_err(|error| {
         let location = error.location().unwrap_or(Location::UNKNOWN);
-        SyntaxError { position: location.into(), message: message(&error) }
+        SyntaxError {
+            position: location.into(),
+            message: message(&error),
+        }
     })
 }
 
-/// As kubectl reads YAML: 0644 is octal, yes and on are true. The budget stops alias bombs: a
-/// manifest of this size is no manifest.
+/// Most values in a file, aliases expanded: a job of all roles has a few thousand.
+const MAX_VALUES: usize = 250_000;
+
+/// As kubectl reads YAML: 0644 is octal, yes and on are true. The limits stop alias bombs.
 fn options() -> serde_saphyr::Options {
     serde_saphyr::options! {
         legacy_octal_numbers: true,
         with_snippet: false,
+        budget: serde_saphyr::budget! {
+            max_nodes: MAX_VALUES,
+        },
         alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: 200_000,
+            max_total_replayed_events: MAX_VALUES,
         },
     }
 }
 
-/// The parser's own words without the place, in lower case.
+/// What is wrong, without the place.
 fn message(error: &serde_saphyr::Error) -> String {
-    let mut inner = error;
-    while let serde_saphyr::Error::AliasError { error, .. } = inner {
-        inner = error;
+    use serde_saphyr::Error::{AliasError, AliasReplayLimitExceeded, Budget, DuplicateMappingKey};
+    match error {
+        AliasError { error, .. } => message(error),
+        DuplicateMappingKey { key: Some(key), .. } => format!("{key} is there twice: keep one"),
+        AliasReplayLimitExceeded { .. } | Budget { .. } => {
+            format!("too large, or its aliases are ({MAX_VALUES} values at most)")
+        }
+        other => format!(
+            "not valid YAML: {}",
+            UserMessageFormatter.format_message(other)
+        ),
     }
-    let text = UserMessageFormatter.format_message(inner).into_owned();
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
 impl<'de> Deserialize<'de> for Content {
@@ -103,7 +116,9 @@ impl<'de> Visitor<'de> for ContentVisitor {
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Content, E> {
         let number = serde_json::Number::from_f64(value);
-        number.map(Content::Number).ok_or_else(|| E::custom("infinity and NaN cannot stand in a manifest"))
+        number
+            .map(Content::Number)
+            .ok_or_else(|| E::custom("infinity and NaN cannot stand in a manifest"))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Content, E> {

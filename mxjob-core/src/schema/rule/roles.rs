@@ -4,7 +4,7 @@ use super::{Rule, Validation, cel};
 use crate::api::v1::{JobSpec, ReplicaSpec};
 use crate::job::Problem;
 use crate::role::{RestartPolicy, Role, RoleTable};
-use crate::schema::{Path, Place};
+use crate::schema::{Path, Place, suggestion};
 
 /// The rules about roles that this set can break.
 pub(super) fn rules(table: &'static RoleTable) -> impl Iterator<Item = Rule> {
@@ -78,8 +78,10 @@ pub(super) fn known(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
 
 /// What is said about a name that is no role.
 pub(super) fn unknown_role(table: &RoleTable, name: &str) -> String {
+    let hint = suggestion(name, names(table)).map(|role| format!(" (did you mean {role}?)"));
     format!(
-        "unknown replica type {name:?}: allowed are {}",
+        "unknown replica type {name:?}{}: allowed are {}",
+        hint.unwrap_or_default(),
         cel::list(names(table))
     )
 }

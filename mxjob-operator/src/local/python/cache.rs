@@ -33,12 +33,25 @@ impl Slot {
             hash.update(part);
         };
         add(format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH).as_bytes());
-        add(request.python.as_deref().unwrap_or(Path::new("")).as_os_str().as_encoded_bytes());
+        add(request
+            .python
+            .as_deref()
+            .unwrap_or(Path::new(""))
+            .as_os_str()
+            .as_encoded_bytes());
         for content in contents(&request.requirements)? {
             add(&content);
         }
-        let key: Vec<_> = hash.finish().as_ref().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { folder: cache_dir()?.join("mxjob/venvs").join(key.concat()) })
+        let key: Vec<_> = hash
+            .finish()
+            .as_ref()
+            .iter()
+            .take(12)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Self {
+            folder: cache_dir()?.join("mxjob/venvs").join(key.concat()),
+        })
     }
 
     /// The virtual environment's folder.
@@ -66,7 +79,10 @@ impl Slot {
             }
             if !said {
                 said = true;
-                tool.step("waiting for another mxjob that makes the same environment", true);
+                tool.step(
+                    "waiting for another mxjob that makes the same environment",
+                    true,
+                );
             }
             tool.pause(Duration::from_millis(100)).await;
         }
@@ -76,15 +92,23 @@ impl Slot {
     /// Removes what an interrupted run left.
     pub(super) fn clear(&self) -> Result<(), PythonError> {
         match fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot_write(&self.folder, error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(cannot_write(&self.folder, error))
+            }
             _ => Ok(()),
         }
     }
 
     /// Marks it as complete.
     pub(super) fn complete(&self, version: &str, requirements: &Path) -> Result<(), PythonError> {
-        let behind = self.behind().map_err(|source| cannot_write(&self.folder, source))?;
-        let stamp = format!("behind {}\npython {version}\nfor {}\n", behind.display(), requirements.display());
+        let behind = self
+            .behind()
+            .map_err(|source| cannot_write(&self.folder, source))?;
+        let stamp = format!(
+            "behind {}\npython {version}\nfor {}\n",
+            behind.display(),
+            requirements.display()
+        );
         let path = self.folder.join(STAMP);
         fs::write(&path, stamp).map_err(|source| cannot_write(&path, source))
     }
@@ -96,13 +120,22 @@ impl Slot {
 }
 
 fn cannot_write(path: &Path, source: io::Error) -> PythonError {
-    PythonError::Cache { path: path.to_owned(), source }
+    PythonError::Cache {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 /// `$XDG_CACHE_HOME`, if it is absolute as its specification wants it, or `~/.cache`.
 fn cache_dir() -> Result<PathBuf, PythonError> {
-    let named = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache"))).ok_or(PythonError::NoHome)
+    let named = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    named("XDG_CACHE_HOME")
+        .or_else(|| named("HOME").map(|home| home.join(".cache")))
+        .ok_or(PythonError::NoHome)
 }
 
 /// What stands in the requirements file and in those that it includes.
@@ -112,9 +145,14 @@ fn contents(file: &Path) -> Result<Vec<Vec<u8>>, PythonError> {
     let mut waiting = vec![file.to_owned()];
     while let Some(file) = waiting.pop() {
         if seen.insert(file.clone()) {
-            let content = fs::read(&file).map_err(|source| PythonError::Requirements { file: file.clone(), source })?;
+            let content = fs::read(&file).map_err(|source| PythonError::Requirements {
+                file: file.clone(),
+                source,
+            })?;
             let folder = file.parent().unwrap_or(Path::new("."));
-            waiting.extend(includes(&String::from_utf8_lossy(&content)).map(|include| folder.join(include)));
+            waiting.extend(
+                includes(&String::from_utf8_lossy(&content)).map(|include| folder.join(include)),
+            );
             contents.push(content);
         }
     }
@@ -129,7 +167,12 @@ fn includes(content: &str) -> impl Iterator<Item = &str> {
         Some(option.len())
     };
     content.lines().map(str::trim).filter_map(move |line| {
-        let name = line.get(file(line)?..)?.trim_start_matches(['=', ' ', '\t']).split(" #").next()?.trim();
+        let name = line
+            .get(file(line)?..)?
+            .trim_start_matches(['=', ' ', '\t'])
+            .split(" #")
+            .next()?
+            .trim();
         (!name.is_empty() && !name.contains("://")).then_some(name)
     })
 }
@@ -141,7 +184,10 @@ mod tests {
     #[test]
     fn finds_included_files() {
         let content = "mxnet\n-r more.txt\n-cpins.txt # pinned\n--requirement=a.txt\n-c https://x/y\n--no-index\n";
-        assert_eq!(includes(content).collect::<Vec<_>>(), ["more.txt", "pins.txt", "a.txt"]);
+        assert_eq!(
+            includes(content).collect::<Vec<_>>(),
+            ["more.txt", "pins.txt", "a.txt"]
+        );
     }
 
     #[test]
@@ -150,14 +196,28 @@ mod tests {
         let file = dir.path().join("requirements.txt");
         fs::write(&file, "-r more.txt\n").unwrap();
         fs::write(dir.path().join("more.txt"), "-r requirements.txt\nmxnet\n").unwrap();
-        let request = Request { requirements: file.clone(), python: None };
+        let request = Request {
+            requirements: file.clone(),
+            python: None,
+        };
         assert_eq!(contents(&file).unwrap().len(), 2);
         let before = Slot::of(&request).unwrap().folder;
         fs::write(dir.path().join("more.txt"), "mxnet==1.9.1\n").unwrap();
         assert_ne!(Slot::of(&request).unwrap().folder, before);
-        let named = Request { python: Some("python3.8".into()), ..request.clone() };
-        assert_ne!(Slot::of(&named).unwrap().folder, Slot::of(&request).unwrap().folder);
+        let named = Request {
+            python: Some("python3.8".into()),
+            ..request.clone()
+        };
+        assert_ne!(
+            Slot::of(&named).unwrap().folder,
+            Slot::of(&request).unwrap().folder
+        );
         fs::remove_file(dir.path().join("more.txt")).unwrap();
-        assert!(Slot::of(&request).unwrap_err().to_string().contains("more.txt"));
+        assert!(
+            Slot::of(&request)
+                .unwrap_err()
+                .to_string()
+                .contains("more.txt")
+        );
     }
 }

@@ -35,7 +35,10 @@ pub(crate) enum PythonError {
         why: String,
     },
     /// No Python was found that is usable.
-    #[error("no usable Python: it must be 3.8 to 3.12 and have venv and pip; looked at{}", list(rejected))]
+    #[error(
+        "no usable Python: it must be 3.8 to 3.12 and have venv and pip; looked at{}",
+        list(rejected)
+    )]
     NoPython {
         /// What was looked at, and what is wrong with it.
         rejected: Vec<(String, String)>,
@@ -62,7 +65,11 @@ const FIX: &str = "install one (Debian, Ubuntu: apt install python3-venv; anywhe
                    or name one with --python";
 
 fn list(rejected: &[(String, String)]) -> String {
-    let width = rejected.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
+    let width = rejected
+        .iter()
+        .map(|(what, _)| what.chars().count())
+        .max()
+        .unwrap_or(0);
     let mut text = String::new();
     for (what, why) in rejected {
         let _ = write!(text, "\n  {what:width$}  {why}");
@@ -71,5 +78,7 @@ fn list(rejected: &[(String, String)]) -> String {
 }
 
 fn indented(lines: &[String]) -> String {
-    lines.iter().fold(String::new(), |text, line| text + "\n  " + line)
+    lines
+        .iter()
+        .fold(String::new(), |text, line| text + "\n  " + line)
 }

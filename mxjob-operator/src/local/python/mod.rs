@@ -37,7 +37,11 @@ pub(super) fn ready(request: &Request) -> Result<Option<PathBuf>, PythonError> {
 }
 
 /// Makes the virtual environment, or waits for another run that is making it; gives its folder.
-pub(super) async fn prepare(request: &Request, screen: &mut Screen, guard: &Guard) -> Result<PathBuf, PythonError> {
+pub(super) async fn prepare(
+    request: &Request,
+    screen: &mut Screen,
+    guard: &Guard,
+) -> Result<PathBuf, PythonError> {
     let slot = Slot::of(request)?;
     let mut tool = Tool::new(screen, guard);
     let _lock = slot.lock(&mut tool).await?;
@@ -57,7 +61,11 @@ async fn make(request: &Request, slot: &Slot, tool: &mut Tool<'_>) -> Result<(),
             Ok(()) => {
                 venv::install(&python, slot.folder(), &request.requirements, tool).await?;
                 slot.complete(&python.version, &request.requirements)?;
-                tool.say(&format!("Python {} is ready in {}", python.version, slot.folder().display()));
+                tool.say(&format!(
+                    "Python {} is ready in {}",
+                    python.version,
+                    slot.folder().display()
+                ));
                 return Ok(());
             }
             Err(why) => search.reject(&python, why),

@@ -49,7 +49,12 @@ pub(super) struct Tool<'a> {
 impl<'a> Tool<'a> {
     /// Shows progress on `screen`; children are watched by `guard`.
     pub(super) fn new(screen: &'a mut Screen, guard: &'a Guard) -> Self {
-        Self { screen, guard, began: Instant::now(), step: String::new() }
+        Self {
+            screen,
+            guard,
+            began: Instant::now(),
+            step: String::new(),
+        }
     }
 
     /// From now on this is done; `telling`: worth a line where there is no status area.
@@ -85,7 +90,8 @@ impl<'a> Tool<'a> {
         let (dot, seconds) = (paint.dot(), elapsed.as_secs());
         let width = usize::from(size().0).saturating_sub(40);
         let step = console::truncate_str(&self.step, width, "…");
-        self.screen.show(&[format!("{spinner} {title} {dot} {step} {dot} {seconds} s")]);
+        self.screen
+            .show(&[format!("{spinner} {title} {dot} {step} {dot} {seconds} s")]);
     }
 
     /// Runs a program to its end, or for `limit`. `progress` makes a step of a line.
@@ -117,7 +123,10 @@ impl<'a> Tool<'a> {
         while let Ok(Some(lines)) = timeout(Duration::from_secs(1), printed.recv()).await {
             self.take(lines, &mut last_lines, &progress);
         }
-        Ok(Outcome { status: in_time.then_some(status), last_lines: last_lines.into() })
+        Ok(Outcome {
+            status: in_time.then_some(status),
+            last_lines: last_lines.into(),
+        })
     }
 
     fn take(
@@ -153,5 +162,10 @@ pub(super) fn launch(program: &Path, args: &[&OsStr], dir: PathBuf) -> Launch {
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     env.retain(|(name, _)| !MISLEADING.iter().any(|one| name == one));
     env.push(("PYTHONUNBUFFERED".into(), "1".into()));
-    Launch { program: program.to_owned(), args: args.iter().map(Into::into).collect(), env, dir }
+    Launch {
+        program: program.to_owned(),
+        args: args.iter().map(Into::into).collect(),
+        env,
+        dir,
+    }
 }

@@ -17,15 +17,22 @@ impl Live {
     pub(super) fn new() -> Self {
         let paper = Paper::default();
         let target = ProgressDrawTarget::term_like(Box::new(paper.clone()));
-        let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-        Self { bar: ProgressBar::with_draw_target(None, target).with_style(style), paper, shown: false }
+        let style = ProgressStyle::with_template("{msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner());
+        Self {
+            bar: ProgressBar::with_draw_target(None, target).with_style(style),
+            paper,
+            shown: false,
+        }
     }
 
     /// Shows these lines, cut to the terminal's width; none of them: no area.
     pub(super) fn show(&mut self, lines: &[String]) {
         let (width, height) = paper::size();
         let fitting = lines.iter().take(usize::from(height).saturating_sub(1));
-        let cut: Vec<_> = fitting.map(|line| console::truncate_str(line, width.into(), "…")).collect();
+        let cut: Vec<_> = fitting
+            .map(|line| console::truncate_str(line, width.into(), "…"))
+            .collect();
         if !cut.is_empty() {
             self.shown = true;
             self.bar.set_message(cut.join("\n"));
@@ -39,7 +46,11 @@ impl Live {
 
     /// Adds text above the area. It ends in a line feed, so the terminal keeps its lines apart.
     pub(super) fn print(&self, text: &str) {
-        if self.shown { self.bar.suspend(|| self.paper.add(text)) } else { self.paper.add(text) }
+        if self.shown {
+            self.bar.suspend(|| self.paper.add(text));
+        } else {
+            self.paper.add(text);
+        }
     }
 
     /// Takes what is to be written.

@@ -60,12 +60,21 @@ impl Screen {
 
     /// Shows lines of a replica.
     pub(super) fn log(&mut self, source: &Source, lines: &[String]) {
-        let prefix = format!("{:<width$} {} ", source.name, self.paint.bar(), width = self.margin);
+        let prefix = format!(
+            "{:<width$} {} ",
+            source.name,
+            self.paint.bar(),
+            width = self.margin
+        );
         let prefix = self.paint.source(&prefix, source.number);
         let mut text = String::new();
         for line in lines {
             text.push_str(&prefix);
-            let line = if self.live.is_some() { paint::tame(line) } else { line.into() };
+            let line = if self.live.is_some() {
+                paint::tame(line)
+            } else {
+                line.into()
+            };
             text.push_str(&line);
             text.push('\n');
         }
@@ -75,7 +84,12 @@ impl Screen {
     /// Says something about the run.
     pub(super) fn say(&mut self, text: &str) {
         if self.live.is_some() {
-            let prefix = format!("{:<width$} {} ", "mxjob", self.paint.bar(), width = self.margin);
+            let prefix = format!(
+                "{:<width$} {} ",
+                "mxjob",
+                self.paint.bar(),
+                width = self.margin
+            );
             let line = format!("{}{text}\n", self.paint.tone(&prefix, Tone::Strong));
             self.put(&line);
         } else {

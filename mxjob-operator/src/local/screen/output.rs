@@ -22,7 +22,11 @@ pub(crate) struct Output {
 impl Output {
     /// Writes to `to`.
     pub(crate) fn new(to: BorrowedFd<'static>) -> Self {
-        Self { to, waiting: Vec::new(), closed: false }
+        Self {
+            to,
+            waiting: Vec::new(),
+            closed: false,
+        }
     }
 
     /// Adds bytes to what waits.
@@ -49,17 +53,27 @@ impl Output {
 
     /// Writes what can be written without waiting.
     pub(crate) fn flush(&mut self) {
-        self.write_for(&Timespec { tv_sec: 0, tv_nsec: 0 });
+        self.write_for(&Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        });
     }
 
     /// Writes everything, waiting up to half a second for a reader that does not read.
     pub(crate) fn finish(&mut self) {
-        self.write_for(&Timespec { tv_sec: 0, tv_nsec: 500_000_000 });
+        self.write_for(&Timespec {
+            tv_sec: 0,
+            tv_nsec: 500_000_000,
+        });
     }
 
     fn write_for(&mut self, wait: &Timespec) {
         let mut written = 0;
-        while let Some(piece) = self.waiting.get(written..).filter(|rest| !rest.is_empty() && !self.closed) {
+        while let Some(piece) = self
+            .waiting
+            .get(written..)
+            .filter(|rest| !rest.is_empty() && !self.closed)
+        {
             if !is_ready(self.to, wait) {
                 break;
             }
@@ -70,7 +84,11 @@ impl Output {
                 Err(_) => self.closed = true,
             }
         }
-        if self.closed { self.waiting.clear() } else { drop(self.waiting.drain(..written)) }
+        if self.closed {
+            self.waiting.clear();
+        } else {
+            self.waiting.drain(..written);
+        }
     }
 }
 

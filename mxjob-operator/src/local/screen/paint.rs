@@ -27,20 +27,30 @@ pub(crate) struct Paint {
 }
 
 /// Colours of replicas, in turn. Red and green mean something.
-const SOURCES: [Color; 6] =
-    [Color::Cyan, Color::Magenta, Color::Yellow, Color::Blue, Color::Color256(208), Color::Color256(141)];
+const SOURCES: [Color; 6] = [
+    Color::Cyan,
+    Color::Magenta,
+    Color::Yellow,
+    Color::Blue,
+    Color::Color256(208),
+    Color::Color256(141),
+];
 
 impl Paint {
     /// As the user wants it: `NO_COLOR`, and the locale's character set.
     pub(super) fn of_terminal(terminal: bool) -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let locale =
-            ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
         let unicode = locale.is_none_or(|name| {
             let name = name.to_ascii_uppercase();
             name.contains("UTF-8") || name.contains("UTF8")
         });
-        Self { colours: terminal && wanted && console::colors_enabled(), signs: terminal && unicode }
+        Self {
+            colours: terminal && wanted && console::colors_enabled(),
+            signs: terminal && unicode,
+        }
     }
 
     fn style(self, text: &str, style: Style) -> StyledObject<&str> {
@@ -49,7 +59,10 @@ impl Paint {
 
     /// The text in the colour of the source of that number.
     pub(crate) fn source(self, text: &str, number: usize) -> String {
-        let colour = SOURCES.get(number % SOURCES.len()).copied().unwrap_or(Color::Cyan);
+        let colour = SOURCES
+            .get(number % SOURCES.len())
+            .copied()
+            .unwrap_or(Color::Cyan);
         self.style(text, Style::new().fg(colour)).to_string()
     }
 
@@ -148,6 +161,9 @@ mod tests {
     #[test]
     fn without_a_terminal_there_is_plain_ascii() {
         let paint = Paint::of_terminal(false);
-        assert_eq!((paint.tone("bad", Tone::Bad), paint.bar(), paint.spinner(5)), ("bad".to_owned(), '|', '/'));
+        assert_eq!(
+            (paint.tone("bad", Tone::Bad), paint.bar(), paint.spinner(5)),
+            ("bad".to_owned(), '|', '/')
+        );
     }
 }

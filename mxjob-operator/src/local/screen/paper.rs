@@ -18,7 +18,10 @@ impl Paper {
 
     /// Adds text as it is.
     pub(super) fn add(&self, text: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_str(text);
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "the trait's methods can fail")]

@@ -1,7 +1,7 @@
 //! The name that was probably meant.
 
 /// The name nearest to `given`, if one is near.
-pub(super) fn suggestion<'a>(
+pub(crate) fn suggestion<'a>(
     given: &str,
     names: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {

@@ -1,3 +1,8 @@
+//! The schema and its rules, for MXNet's roles and for a made-up set.
+
+mod jobs;
+mod parity;
+
 use std::collections::BTreeSet;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{

@@ -1,0 +1,175 @@
+//! Each rule says the same in CEL and in Rust.
+
+use std::collections::BTreeMap;
+
+use kube_core::cel::{CompiledSchema, Validator, compile_schema};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use serde_json::Value;
+
+use super::{FARM, jobs};
+use crate::api::v1::{JobSpec, JobStatus};
+use crate::role::RoleTable;
+use crate::schema::rule::{Before, Rule, Subject, Validation};
+use crate::schema::{attach, without_rules};
+use crate::{MxRole, ReplicaRole};
+
+/// Random jobs for each check; more with MXJOB_CASES.
+fn runner() -> TestRunner {
+    let cases = std::env::var("MXJOB_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(300);
+    TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    })
+}
+
+/// What is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Write {
+    Creation,
+    Edit,
+}
+
+/// The rule in words that kube-cel knows: it lacks `dyn`, whose types it does not check anyway, and
+/// gives an optional `oldSelf` as plain value.
+fn plain(mut validation: Validation, write: Write) -> Validation {
+    validation.rule = validation.rule.replace("dyn(", "(");
+    if write == Write::Edit {
+        validation.rule = validation
+            .rule
+            .replace("oldSelf.hasValue()", "true")
+            .replace("oldSelf.value()", "oldSelf");
+        validation.sees_creation = false;
+    }
+    validation
+}
+
+/// The rules of a set and the schema that holds them all in CEL.
+struct Rules {
+    all: Vec<(Rule, String)>,
+    schema: CompiledSchema,
+}
+
+impl Rules {
+    fn of(table: &'static RoleTable, write: Write) -> Self {
+        let mut root = without_rules(table);
+        let mut attached = |rule: Rule| {
+            let validation = plain(rule.validation(table), write);
+            attach(&mut root, &validation);
+            (rule, validation.rule)
+        };
+        let all = Rule::of(table).into_iter().map(&mut attached).collect();
+        let schema = compile_schema(&serde_json::to_value(&root).unwrap());
+        assert!(!schema.has_errors());
+        Self { all, schema }
+    }
+}
+
+fn spec(object: &Value) -> JobSpec {
+    serde_json::from_value(object["spec"].clone()).unwrap()
+}
+
+/// Judges the object both ways by every rule; counts the refusals.
+fn agree(
+    table: &'static RoleTable,
+    rules: &Rules,
+    new: &Value,
+    old: Option<&Value>,
+    refused: &mut BTreeMap<String, usize>,
+) -> Result<(), TestCaseError> {
+    let now = spec(new);
+    let before = old.map(|old| {
+        let status: JobStatus = old
+            .get("status")
+            .and_then(|status| serde_json::from_value(status.clone()).ok())
+            .unwrap_or_default();
+        (spec(old), status.is_finished())
+    });
+    let old_subject = before.as_ref().map(|(spec, finished)| Before {
+        spec,
+        finished: *finished,
+    });
+    let subject = Subject {
+        name: new["metadata"]["name"].as_str().unwrap(),
+        spec: &now,
+        old: old_subject,
+    };
+    let errors = Validator::new()
+        .validate_compiled(&rules.schema, new, old)
+        .err();
+    let errors: Vec<_> = errors
+        .into_iter()
+        .flat_map(|errors| errors.into_vec())
+        .collect();
+    for (rule, text) in &rules.all {
+        let cel: Vec<_> = errors.iter().filter(|error| error.rule == *text).collect();
+        let rust = rule.verdict(table, &subject);
+        prop_assert_eq!(
+            cel.is_empty(),
+            rust.is_empty(),
+            "{:?}: CEL {:?}, Rust {:?}",
+            rule,
+            cel,
+            rust
+        );
+        if !rust.is_empty() {
+            *refused.entry(super::label(*rule)).or_default() += 1;
+        }
+    }
+    Ok(())
+}
+
+fn every_rule_refused_something(rules: &Rules, refused: &BTreeMap<String, usize>, write: Write) {
+    for (rule, _) in &rules.all {
+        let of_edits = matches!(rule, Rule::ManagedBy | Rule::ModeStays | Rule::Templates);
+        let silent = matches!(rule, Rule::Spec) || of_edits != (write == Write::Edit);
+        assert!(
+            silent || refused.contains_key(&super::label(*rule)),
+            "{rule:?} was never broken: {refused:?}"
+        );
+    }
+}
+
+fn creations(table: &'static RoleTable) {
+    let rules = Rules::of(table, Write::Creation);
+    let mut refused = BTreeMap::new();
+    let counts = std::cell::RefCell::new(&mut refused);
+    let judged = |job: Value| agree(table, &rules, &job, None, &mut counts.borrow_mut());
+    runner().run(&jobs::job(table), judged).unwrap();
+    every_rule_refused_something(&rules, &refused, Write::Creation);
+}
+
+fn edits(table: &'static RoleTable) {
+    let rules = Rules::of(table, Write::Edit);
+    let mut refused = BTreeMap::new();
+    let counts = std::cell::RefCell::new(&mut refused);
+    let judged = |(old, new): (Value, Value)| {
+        agree(table, &rules, &new, Some(&old), &mut counts.borrow_mut())
+    };
+    runner().run(&jobs::edited(table), judged).unwrap();
+    every_rule_refused_something(&rules, &refused, Write::Edit);
+}
+
+#[test]
+fn on_creations_of_mxnet_jobs() {
+    creations(MxRole::TABLE);
+}
+
+#[test]
+fn on_creations_of_another_set() {
+    creations(&FARM);
+}
+
+#[test]
+fn on_edits_of_mxnet_jobs() {
+    edits(MxRole::TABLE);
+}
+
+#[test]
+fn on_edits_of_another_set() {
+    edits(&FARM);
+}

@@ -1,0 +1,110 @@
+//! Real training with real MXNet, from `examples/train`. The first of these tests makes the Python
+//! environment, which takes a network and half a minute.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+
+mod run;
+
+use run::{Job, Machine, Started};
+use rustix::process::Signal;
+
+/// Long enough for something to happen in the middle.
+const UNHURRIED: [&str; 2] = ["--min-epoch-seconds", "0.2"];
+
+#[track_caller]
+fn accuracy(line_start: &str, out: &str) -> f64 {
+    let line = out
+        .lines()
+        .find(|line| line.starts_with(line_start) && line.contains("test accuracy"));
+    line.and_then(|line| line.rsplit(' ').next()?.parse().ok())
+        .unwrap_or_else(|| panic!("no accuracy in {out}"))
+}
+
+#[test]
+fn the_digits_are_learned_by_five_processes() {
+    let machine = Machine::with_mxnet();
+    let ended = machine
+        .run(&Job::of_example("digits.yaml"))
+        .end()
+        .assert_code(0);
+    for worker in ["worker-0", "worker-1"] {
+        assert!(accuracy(worker, &ended.out) >= 0.95, "{ended:#?}");
+    }
+    assert!(machine.path("out/digits.params").is_file());
+    ended
+        .assert_err("mxjob: digits is Running (5/5 ready)\n")
+        .assert_row("worker-0", ["Succeeded", "0", "0"])
+        .assert_row("worker-1", ["Succeeded", "0", "0"])
+        .assert_row("scheduler-0", ["Succeeded", "0", "0"])
+        .assert_err("digits Succeeded in ");
+}
+
+#[test]
+fn the_digits_are_learned_by_one_process() {
+    let ended = Machine::with_mxnet()
+        .run(&Job::of_example("local.yaml"))
+        .end()
+        .assert_code(0);
+    assert!(accuracy("worker-0", &ended.out) >= 0.95, "{ended:#?}");
+}
+
+#[track_caller]
+fn kill_worker_1_in_the_middle(started: &mut Started) {
+    started.wait_for("worker-1    | epoch 3/15");
+    let [worker] = started
+        .processes_with("DMLC_WORKER_ID=1")
+        .try_into()
+        .unwrap();
+    worker.signal(Signal::KILL);
+}
+
+/// MXNet itself never notices: without mxjob the other four would hang for ever.
+#[test]
+fn a_killed_worker_fails_the_job_and_the_hanging_others_are_stopped() {
+    let mut started = Machine::with_mxnet().run(&Job::of_example("digits.yaml").adding(&UNHURRIED));
+    kill_worker_1_in_the_middle(&mut started);
+    let ended = started.end().assert_code(1);
+    for stopped in ["scheduler-0", "server-0", "server-1", "worker-0"] {
+        let row = ended
+            .out
+            .lines()
+            .find(|line| line.starts_with(&format!("| {stopped} ")));
+        assert!(
+            row.is_some_and(|row| row.contains("| Stopped ")),
+            "{stopped} in {ended:#?}"
+        );
+    }
+    ended
+        .assert_row("worker-1", ["Failed", "137", "0"])
+        .assert_err("mxjob digits is failed because 1 Worker replica(s) failed.")
+        .assert_err("worker-1 ended with exit code 137 (SIGKILL)");
+}
+
+#[test]
+fn with_a_failure_policy_a_killed_worker_restarts_the_job_and_it_succeeds() {
+    let job = Job::of_example("digits.yaml")
+        .adding(&UNHURRIED)
+        .with("/spec/failurePolicy/maxRestarts", 1);
+    let mut started = Machine::with_mxnet().run(&job);
+    kill_worker_1_in_the_middle(&mut started);
+    let ended = started.end().assert_code(0);
+    assert!(accuracy("worker-1", &ended.out) >= 0.95, "{ended:#?}");
+    ended
+        .assert_err("mxjob: digits is Restarting")
+        .assert_row("worker-0", ["Succeeded", "0", "1"])
+        .assert_row("worker-1", ["Succeeded", "0", "1"]);
+}
+
+#[test]
+fn killing_mxjob_ends_the_training() {
+    let mut started = Machine::with_mxnet().run(&Job::of_example("digits.yaml").adding(&UNHURRIED));
+    started
+        .wait_for("worker-1    | epoch 2/15")
+        .signal(Signal::KILL);
+    started.end_and_gone();
+}
