@@ -249,28 +249,34 @@ impl Bench {
         .await
     }
 
-    /// How often something was written in this namespace, by whoever is not a part of the control
-    /// plane: `resource`, or `resource/subresource`.
+    /// How often the operator has written something in this namespace: `resource`, or
+    /// `resource/subresource`.
     pub(crate) fn writes(&self, plane: &ControlPlane, verb: &str, resource: &str) -> Result<usize> {
-        let log = plane.audit_log()?;
-        let matches = |event: &&Value| {
+        let matches = |event: &Value| {
             let object = &event["objectRef"];
             let kind = object["resource"].as_str().unwrap_or_default();
-            let full = object["subresource"]
-                .as_str()
-                .map_or(kind.to_owned(), |sub| format!("{kind}/{sub}"));
-            object["namespace"] == *self.namespace
-                && event["verb"] == verb
-                && full == resource
+            let subresource = object["subresource"].as_str().map(|sub| format!("/{sub}"));
+            event["verb"] == verb
+                && format!("{kind}{}", subresource.unwrap_or_default()) == resource
                 && event["responseStatus"]["code"]
                     .as_u64()
                     .is_some_and(|code| code < 300)
-                && !event["userAgent"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .starts_with("kube-")
         };
-        Ok(log.iter().filter(matches).count())
+        self.count(plane, matches)
+    }
+
+    /// How often the operator has asked for anything in this namespace.
+    pub(crate) fn requests(&self, plane: &ControlPlane) -> Result<usize> {
+        self.count(plane, |_| true)
+    }
+
+    fn count(&self, plane: &ControlPlane, matches: impl Fn(&Value) -> bool) -> Result<usize> {
+        let log = plane.audit_log()?;
+        let own = log.iter().filter(|event| {
+            let agent = event["userAgent"].as_str().unwrap_or_default();
+            agent.starts_with("mxjob/") && event["objectRef"]["namespace"] == *self.namespace
+        });
+        Ok(own.filter(|event| matches(event)).count())
     }
 }
 

@@ -21,7 +21,7 @@ const PATIENCE: i64 = 30;
 pub(super) fn judge(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     match cause(draft, world, spec) {
         Some((reason, message)) => {
-            conditions::set_true(draft, ConditionType::Stalled, reason, message)
+            conditions::set_true(draft, ConditionType::Stalled, reason, message);
         }
         None => draft
             .status

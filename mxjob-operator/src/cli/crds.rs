@@ -7,7 +7,7 @@ use std::{fs, io};
 use clap::Args;
 use mxjob_core::{Crds, ReplicaRole};
 
-use super::{UNUSABLE, yaml};
+use super::{UNUSABLE, output};
 
 /// What to do with the CustomResourceDefinitions.
 #[derive(Args, Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) fn run<R: ReplicaRole>(args: &CrdsArgs) -> ExitCode {
     let crds = mxjob_core::crds::<R>();
     let Some(folder) = &args.out else {
         let texts: Vec<_> = crds.files().map(|(_, text)| text).collect();
-        return yaml::print(&texts.join("---\n"));
+        return output::print(&texts.join("---\n"));
     };
     match write(&crds, folder) {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use mxjob_core::RoleTable;
 
-use super::{UNUSABLE, yaml};
+use super::{UNUSABLE, output};
 use crate::manifest::{Findings, Input, Paint, judge, plural};
 
 /// What to check.
@@ -50,7 +50,7 @@ pub(super) fn run(table: &'static RoleTable, args: &LintArgs) -> ExitCode {
             }
         }
     }
-    let printed = yaml::print(&match args.output {
+    let printed = output::print(&match args.output {
         Format::Text => findings.text(Paint::stdout()),
         Format::Json => findings.json(),
         Format::Github => findings.github(),

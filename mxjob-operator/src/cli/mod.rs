@@ -2,8 +2,8 @@
 
 mod crds;
 mod lint;
+mod output;
 mod plan;
-mod yaml;
 
 use std::process::ExitCode;
 
@@ -62,7 +62,7 @@ Exit codes: 0 no errors, 1 errors, 2 a file cannot be read.")]
     /// Print the services and pods that the operator would create for a job
     #[command(after_help = "Examples:
   mxjob plan job.yaml
-  mxjob plan job.yaml | grep -A1 DMLC_ROLE
+  mxjob plan - < job.yaml
 
 Exit codes: 0 printed, 2 the manifest is not valid.")]
     Plan(plan::PlanArgs),

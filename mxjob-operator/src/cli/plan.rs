@@ -9,7 +9,7 @@ use mxjob_core::wiring::{Addresses, Wiring};
 use mxjob_core::{Job, RoleTable};
 use serde::Serialize;
 
-use super::yaml;
+use super::output;
 use crate::manifest::load_jobs;
 
 /// What the owner reference says until the job is stored.
@@ -56,10 +56,10 @@ fn print(job: &Job, spec: &Spec) -> ExitCode {
         .iter()
         .map(document)
         .chain(wiring.pods().map(|pod| document(&pod)));
-    let mut code = yaml::print(note);
+    let mut code = output::print(note);
     for text in documents {
         if code == ExitCode::SUCCESS {
-            code = yaml::print(&text);
+            code = output::print(&text);
         }
     }
     code

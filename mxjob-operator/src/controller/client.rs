@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use http::{Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header};
 use kube::client::ClientBuilder;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
@@ -13,6 +13,9 @@ use super::throttle::Throttle;
 
 /// When the server says "too many requests" without saying for how long.
 const SHORT_PAUSE: Duration = Duration::from_secs(1);
+
+/// Who we are in the server's audit log.
+const USER_AGENT: &str = concat!("mxjob/", env!("CARGO_PKG_VERSION"));
 
 /// Why there is no way to the cluster.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +45,9 @@ pub(super) async fn connect(
     let mut config = find(flag).await?;
     // Retries below would hide from the throttle that the server has too much to do.
     config.default_retry = false;
+    config
+        .headers
+        .push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
     let throttle = throttle.clone();
     let layer = MapResponseLayer::new(move |response: Response<_>| {
         if response.status() == StatusCode::TOO_MANY_REQUESTS {

@@ -114,7 +114,7 @@ impl Strangers {
         for (_, met) in self.by_job.get(job).into_iter().flatten() {
             match &met.stranger {
                 Stranger::Pod(pod) if !pods.iter().any(|known| known.name == pod.name) => {
-                    pods.push(pod.clone())
+                    pods.push(pod.clone());
                 }
                 Stranger::Service(service)
                     if !services.iter().any(|known| known.name == service.name) =>

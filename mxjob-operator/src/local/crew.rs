@@ -140,11 +140,6 @@ impl Crew {
             .filter(|member| member.ended.is_none())
     }
 
-    /// Processes that [`Crew::reap`] is still to reap.
-    pub(super) fn ids(&self) -> impl Iterator<Item = Pid> {
-        self.running().map(Member::id)
-    }
-
     /// The replica of a start.
     pub(super) fn replica(&self, id: Id) -> Option<Replica> {
         self.members.get(&id).map(|member| member.replica)

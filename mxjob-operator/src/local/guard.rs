@@ -4,8 +4,8 @@
 //! of every process group it makes; when mxjob dies, in whatever way, the pipe between them ends and
 //! the guard kills the groups that are left, and whatever carries the run's mark.
 
-use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
@@ -14,6 +14,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::exec::own_program;
+use super::orphans;
 use super::strays::{self, Mark};
 
 /// First argument of the guard.
@@ -25,6 +26,7 @@ pub(super) struct Guard {
     process: Child,
     run: Mark,
     starts: Cell<u64>,
+    groups: RefCell<HashSet<Pid>>,
 }
 
 impl Guard {
@@ -45,6 +47,7 @@ impl Guard {
             process,
             run,
             starts: Cell::new(0),
+            groups: RefCell::default(),
         })
     }
 
@@ -54,20 +57,26 @@ impl Guard {
         self.run.start(self.starts.get())
     }
 
-    /// The guard's process; `None`: a number that is no process.
-    pub(super) fn id(&self) -> Option<Pid> {
-        i32::try_from(self.process.id())
+    /// Children of this process that nobody here has started: orphans that it took in.
+    pub(super) fn orphans(&self) -> Vec<Pid> {
+        let own = i32::try_from(self.process.id())
             .ok()
-            .and_then(Pid::from_raw)
+            .and_then(Pid::from_raw);
+        let groups = self.groups.borrow();
+        let mut children = orphans::children();
+        children.retain(|id| Some(*id) != own && !groups.contains(id));
+        children
     }
 
     /// From now on `group` ends with this process.
     pub(super) fn add(&self, group: Pid) {
+        self.groups.borrow_mut().insert(group);
         self.tell('+', group);
     }
 
     /// `group` has ended; its number may come to mean something else.
     pub(super) fn remove(&self, group: Pid) {
+        self.groups.borrow_mut().remove(&group);
         self.tell('-', group);
     }
 
@@ -101,7 +110,7 @@ pub(super) fn enter(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         let _ = kill_process_group(group, Signal::KILL);
     }
     if let Some(mark) = mark {
-        strays::kill(&mark);
+        strays::kill(&mark, strays::everywhere);
     }
     ExitCode::SUCCESS
 }

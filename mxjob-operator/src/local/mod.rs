@@ -17,6 +17,7 @@
 mod amounts;
 mod board;
 mod crew;
+mod descriptors;
 mod ending;
 mod error;
 mod exec;
@@ -103,6 +104,7 @@ pub(crate) fn run<R: ReplicaRole>(args: RunArgs) -> ExitCode {
 async fn run_here(mut setup: Setup) -> Result<u8, RunError> {
     let mut interrupts = Interrupts::listen().map_err(RunError::system("listen for signals"))?;
     orphans::adopt();
+    descriptors::allow(setup.spec()?.wanted());
     let guard = Guard::start(Mark::of_this_run()).map_err(RunError::system("start its guard"))?;
     let mut screen = Screen::open(setup.board()?.margin());
     for remark in &setup.remarks {

@@ -1,7 +1,6 @@
 //! Processes whose parent has ended: mxjob takes them in, so that it can tell when they are gone, and
 //! reaps them. Process 1 of a container often does not.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -29,20 +28,20 @@ pub(super) fn reap(id: Pid) {
     wait(&|| WaitId::Pid(id), false);
 }
 
-/// Reaps the orphans that have ended; the children in `known` have somebody who waits for them.
-pub(super) fn reap_all(known: impl Iterator<Item = Pid>) {
-    let known: BTreeSet<i32> = known.map(|id| id.as_raw_nonzero().get()).collect();
-    let children = super::memory::children(std::path::Path::new("/proc/self"));
-    for orphan in children
-        .into_iter()
-        .filter(|id| !known.contains(id))
-        .filter_map(Pid::from_raw)
-    {
+/// Reaps those of these children that have ended.
+pub(super) fn reap_ended(children: Vec<Pid>) {
+    for child in children {
         let _ = waitid(
-            WaitId::Pid(orphan),
+            WaitId::Pid(child),
             WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
         );
     }
+}
+
+/// The children of this process.
+pub(super) fn children() -> Vec<Pid> {
+    let children = super::memory::children(std::path::Path::new("/proc/self"));
+    children.into_iter().filter_map(Pid::from_raw).collect()
 }
 
 fn wait(whom: &dyn Fn() -> WaitId<'static>, all: bool) {

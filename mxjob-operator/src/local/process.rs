@@ -107,12 +107,17 @@ impl Process {
     ///
     /// The order matters: until the child is reaped its number cannot be another group's.
     pub(super) fn finish(&mut self, guard: &Guard) -> io::Result<ExitStatus> {
+        let status = self.end(|| guard.orphans());
+        guard.remove(self.group);
+        status
+    }
+
+    fn end(&mut self, orphans: impl Fn() -> Vec<Pid>) -> io::Result<ExitStatus> {
         self.signal(Signal::KILL);
-        strays::kill(&self.mark);
         let status = self.child.wait();
         self.reaped = true;
         orphans::reap_group(self.group);
-        guard.remove(self.group);
+        strays::kill(&self.mark, orphans);
         status
     }
 }
@@ -120,9 +125,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if !self.reaped {
-            self.signal(Signal::KILL);
-            strays::kill(&self.mark);
-            let _ = self.child.wait();
+            let _ = self.end(orphans::children);
         }
     }
 }

@@ -347,7 +347,7 @@ impl<'a> Session<'a> {
                 row.peak = row.peak.max(Some(bytes));
             }
         }
-        orphans::reap_all(self.crew.ids().chain(self.guard.id()));
+        orphans::reap_ended(self.guard.orphans());
         self.sample_after = (self.sample_after * 2).min(SAMPLE);
         self.sample_at = now + self.sample_after;
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::process::Pid;
+
 /// Variable that every process of a run carries.
 pub(super) const VARIABLE: &str = "MXJOB_RUN_ID";
 
@@ -69,37 +71,27 @@ impl fmt::Display for Mark {
     }
 }
 
-/// Kills every process that carries the mark, until none is left.
-#[cfg(target_os = "linux")]
-pub(super) fn kill(mark: &Mark) {
+/// Kills those `among` the processes of these ids that carry the mark, until none is left.
+pub(super) fn kill(mark: &Mark, among: impl Fn() -> Vec<Pid>) {
     // A process may fork while the list is read; each round finds what the last one missed.
     for _ in 0..10 {
-        if kill_once(mark) == 0 {
+        let killed = among().into_iter().filter(|id| kill_marked(mark, *id));
+        if killed.count() == 0 {
             return;
         }
     }
 }
 
-/// Other systems do not show environments.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn kill(_mark: &Mark) {}
-
-#[cfg(target_os = "linux")]
-fn kill_once(mark: &Mark) -> usize {
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return 0;
-    };
-    let ids = processes
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    ids.filter_map(rustix::process::Pid::from_raw)
-        .filter(|id| kill_marked(mark, *id))
-        .count()
+/// Every process of this machine.
+pub(super) fn everywhere() -> Vec<Pid> {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+        .collect()
 }
 
 /// The handle is opened before the mark is read, so a process that takes over the number is safe.
 #[cfg(target_os = "linux")]
-fn kill_marked(mark: &Mark, id: rustix::process::Pid) -> bool {
+fn kill_marked(mark: &Mark, id: Pid) -> bool {
     use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
     let environment =
         || std::fs::read(format!("/proc/{}/environ", id.as_raw_nonzero())).unwrap_or_default();
@@ -114,6 +106,12 @@ fn kill_marked(mark: &Mark, id: rustix::process::Pid) -> bool {
         super::orphans::reap(id);
     }
     killed
+}
+
+/// Other systems do not show environments.
+#[cfg(not(target_os = "linux"))]
+fn kill_marked(_mark: &Mark, _id: Pid) -> bool {
+    false
 }
 
 #[cfg(test)]

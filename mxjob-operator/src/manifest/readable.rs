@@ -37,13 +37,13 @@ impl Readable {
         }
     }
 
-    /// False when a problem is about something that is not as the user wrote it. Rules look at fields
-    /// of the place that they speak of, and at fields of its entries, but no deeper.
+    /// False when a problem is about something that is not as the user wrote it, or about a list
+    /// with an item whose fields are not: what lacks may be the very one.
     pub(super) fn can_tell(&self, problem: &Problem) -> bool {
         let path = &problem.path;
-        let seen = |below: &str| below.starts_with(['.', '[']) && steps(below).len() <= 2;
+        let of_item = |below: &str| below.starts_with('[') && steps(below).len() <= 2;
         let near = |place: &String| {
-            path.starts_with(place) || place.strip_prefix(path.as_str()).is_some_and(seen)
+            path.starts_with(place) || place.strip_prefix(path.as_str()).is_some_and(of_item)
         };
         !self.dropped.iter().any(near)
     }
@@ -69,7 +69,8 @@ fn steps(path: &str) -> Vec<&str> {
 fn drop_field(value: &mut Value, steps: &[&str]) {
     match (steps, value) {
         ([last], Value::Object(fields)) => {
-            if fields.remove(*last).is_none() && *last == TEMPLATE {
+            let lacking = fields.remove(*last).is_none();
+            if lacking && *last == TEMPLATE {
                 fields.insert((*last).to_owned(), Value::Object(Map::new()));
             }
         }
@@ -87,7 +88,9 @@ fn drop_field(value: &mut Value, steps: &[&str]) {
                 .parse()
                 .ok()
                 .and_then(|index: usize| items.get_mut(index));
-            item.into_iter().for_each(|below| drop_field(below, rest));
+            if let Some(below) = item {
+                drop_field(below, rest);
+            }
         }
         _ => {}
     }

@@ -120,7 +120,7 @@ fn every_rule_and_bound_finds_its_place() {
         let root = schema(table);
         let mut rules = 0;
         each(&root, "", &mut |_, node| {
-            rules += node.x_kubernetes_validations.as_ref().map_or(0, Vec::len)
+            rules += node.x_kubernetes_validations.as_ref().map_or(0, Vec::len);
         });
         let wanted: usize = Rule::of(table)
             .iter()
@@ -153,7 +153,7 @@ fn describes_every_own_field_and_role_but_nothing_in_the_template() {
     let mut text = String::new();
     let mut root = root;
     edit(&mut root, "spec.mxReplicaSpecs", &mut |node| {
-        text = node.description.clone().unwrap_or_default()
+        text = node.description.clone().unwrap_or_default();
     });
     insta::assert_snapshot!(text);
 }
@@ -167,7 +167,7 @@ fn quantities_may_be_numbers() {
         "spec.schedulingPolicy.minResources.{}",
     ] {
         edit(&mut root, path, &mut |node| {
-            found += usize::from(node.x_kubernetes_int_or_string == Some(true))
+            found += usize::from(node.x_kubernetes_int_or_string == Some(true));
         });
     }
     assert_eq!(found, 2);
@@ -209,26 +209,29 @@ fn the_file_holds_the_definition() {
 /// The rules as the API server gets them; the same texts that a kube-apiserver 1.36 was shown to
 /// accept.
 fn listing(table: &'static RoleTable) -> String {
-    let mut text = String::new();
-    for rule in Rule::of(table) {
-        let validation = rule.validation(table);
-        text += &format!(
-            "## {} @ {:?}\n   {}\n   message: {}\n",
-            label(rule),
-            validation.place,
-            validation.rule,
-            validation.message
-        );
-        for (name, value) in [
-            ("messageExpression", validation.message_expression),
-            ("fieldPath", validation.field_path),
-        ] {
-            if let Some(value) = value {
-                text += &format!("   {name}: {value}\n");
-            }
-        }
-    }
-    text
+    let listed = |rule: Rule| {
+        let Validation {
+            place,
+            rule: text,
+            message,
+            message_expression,
+            field_path,
+            ..
+        } = rule.validation(table);
+        let more = [
+            ("messageExpression", message_expression),
+            ("fieldPath", field_path),
+        ];
+        let more = more
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!("   {name}: {}\n", value?)));
+        let more: String = more.collect();
+        format!(
+            "## {} @ {place:?}\n   {text}\n   message: {message}\n{more}",
+            label(rule)
+        )
+    };
+    Rule::of(table).into_iter().map(listed).collect()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kube_core::cel::{CompiledSchema, Validator, compile_schema};
+use kube_core::cel::{CompiledSchema, ValidationErrors, Validator, compile_schema};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::Value;
@@ -103,7 +103,7 @@ fn agree(
         .err();
     let errors: Vec<_> = errors
         .into_iter()
-        .flat_map(|errors| errors.into_vec())
+        .flat_map(ValidationErrors::into_vec)
         .collect();
     for (rule, text) in &rules.all {
         let cel: Vec<_> = errors.iter().filter(|error| error.rule == *text).collect();

@@ -98,8 +98,12 @@ impl Screen {
         }
     }
 
-    /// Shows this in the status area, if there is one.
+    /// Shows this in the status area, if there is one. Nobody misses a picture that comes while an
+    /// earlier one waits for a terminal that was stopped (Ctrl-S).
     pub(super) fn show(&mut self, status: &[String]) {
+        if self.out.is_waiting() && !status.is_empty() {
+            return;
+        }
         if let Some(live) = &mut self.live {
             live.show(status);
             self.out.push(live.take().as_bytes());
