@@ -57,7 +57,7 @@ impl Running {
             .unwrap_or_else(|| Job::read(MxRole::TABLE, &Value::Null));
         let pods = cluster
             .pods()
-            .map(|pod| PodView::of(pod, "mxnet"))
+            .map(|pod| PodView::of(pod, MxRole::TABLE))
             .collect();
         let services = cluster.services().map(ServiceView::of).collect();
         Self {
@@ -115,7 +115,7 @@ fn bodies(bencher: divan::Bencher<'_, '_>, replicas: u32) {
     bencher.bench_local(|| {
         let spec = black_box(&fresh).spec.as_ref().ok()?;
         let wiring = mxjob_core::wiring::Wiring::new(&fresh, spec, Addresses::Cluster);
-        let pod = |replica: Replica| wiring.pod(replica, mxjob_core::plan::Attempt::default());
+        let pod = |replica: Replica| wiring.pod(replica, mxjob_core::job::Attempt::default());
         Some(spec.replicas().filter_map(pod).count())
     });
 }

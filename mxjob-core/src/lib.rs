@@ -10,17 +10,21 @@ extern crate self as mxjob_core;
 
 pub mod api;
 pub mod check;
+mod exit_codes;
 pub mod job;
 #[cfg(feature = "model")]
 pub mod model;
 pub mod plan;
+pub mod problem;
 pub mod role;
 pub mod schema;
 pub mod wiring;
 
 pub use api::v1::MXJob;
+pub use exit_codes::ExitCodes;
 pub use job::Job;
 pub use mxjob_derive::ReplicaRole;
+pub use problem::{Problem, Severity};
 pub use role::mx::MxRole;
 pub use role::{ReplicaRole, RoleId, RoleTable};
 pub use schema::{Crds, crds};

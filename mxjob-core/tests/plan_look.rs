@@ -6,7 +6,8 @@ mod support;
 
 use jiff::{SignedDuration, Timestamp};
 use mxjob_core::api::v1::ConditionType;
-use mxjob_core::plan::{Action, Attempt, Observed, Plan, PodPhase, PodView, ServiceView, plan};
+use mxjob_core::job::Attempt;
+use mxjob_core::plan::{Action, Observed, Plan, PodPhase, PodView, ServiceView, plan};
 use mxjob_core::{Job, MxRole, ReplicaRole};
 use serde_json::{Value, json};
 use support::{MX, World, set};
@@ -27,7 +28,7 @@ impl Look {
             pods: world
                 .cluster
                 .pods()
-                .map(|pod| PodView::of(pod, MxRole::TABLE.container))
+                .map(|pod| PodView::of(pod, MxRole::TABLE))
                 .collect(),
             services: world.cluster.services().map(ServiceView::of).collect(),
             now: world.now,
@@ -254,4 +255,30 @@ fn a_suspended_job_loses_its_pods_and_starts_anew_on_resume() {
     assert_eq!(status.start_time.map(|time| time.0), Some(look.now));
     assert_eq!(plan.actions.len(), 4);
     assert_eq!(plan.events[0].reason, "MXJobResumed");
+}
+
+#[test]
+fn a_service_of_somebody_else_under_our_name_stalls_the_job() {
+    let mut look = Look::at(MX.job(1, 0, 1));
+    look.job.status.replica_statuses.clear();
+    look.pods.clear();
+    look.services[0].owner = None;
+    let plan = look.plan();
+    assert!(plan.actions.is_empty(), "{:?}", plan.actions);
+    assert_eq!(plan.status.unwrap().reason.as_deref(), Some("NameTaken"));
+}
+
+#[test]
+fn leftovers_of_a_namesake_are_waited_for_before_they_are_called_strangers() {
+    let mut look = Look::at(MX.job(1, 0, 1));
+    look.job.status.replica_statuses.clear();
+    look.pod("demo-worker-0").owner = Some("uid-of-another".into());
+    let stalled = |plan: Plan| {
+        plan.status
+            .is_some_and(|status| status.is(ConditionType::Stalled))
+    };
+    let plan = look.plan();
+    assert!(plan.wake_at.is_some() && !stalled(plan));
+    look.now = look.now.checked_add(SignedDuration::from_secs(30)).unwrap();
+    assert!(stalled(look.plan()));
 }

@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     for _ in 0..ROUNDS {
         theirs.push(timed(&mut script(&example, &python), |_| {})?);
         ours.push(timed(&mut mxjob(&example, &cache), |child| {
-            usage.sample(child)
+            usage.sample(child);
         })?);
     }
     let ratios: Vec<f64> = ours

@@ -67,7 +67,9 @@ fn a_replica_that_a_signal_ends_has_its_code() {
 #[test]
 fn a_failure_policy_restarts_the_whole_job() {
     let machine = Machine::new();
-    let worker = "echo life; [ -e failed ] && exit 0; [ $DMLC_WORKER_ID = 0 ] && touch failed && exit 1; exec sleep 600";
+    let worker = "echo life; touch here-$DMLC_WORKER_ID; [ -e failed ] && exit 0; \
+                  [ $DMLC_WORKER_ID = 1 ] && exec sleep 600; \
+                  while [ ! -e here-1 ]; do sleep 0.01; done; touch failed; exit 1";
     let job = Job::named("again")
         .role(
             "Scheduler",

@@ -9,7 +9,7 @@ mod warnings;
 use serde_json::Value;
 
 use crate::api::v1::JobSpec;
-use crate::job::Problem;
+use crate::problem::Problem;
 use crate::role::RoleTable;
 use crate::schema::rule::{Before, Rule, Subject};
 

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::ContainerPort;
 
 use crate::api::v1::{JobSpec, ReplicaSpec};
-use crate::job::Problem;
+use crate::problem::Problem;
 use crate::role::{Role, RoleTable};
 use crate::schema::rule::{port_number, role_path, same_port};
 

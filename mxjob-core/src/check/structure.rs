@@ -9,7 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::{Map, Value};
 
-use crate::job::Problem;
+use crate::problem::Problem;
 use crate::role::RoleTable;
 use crate::schema::{self, Path, suggestion};
 

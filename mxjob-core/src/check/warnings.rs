@@ -4,10 +4,9 @@ use k8s_openapi::api::core::v1::Container;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::api::v1::{JobSpec, ReplicaSpec};
-use crate::job::Problem;
+use crate::problem::Problem;
 use crate::role::{Env, Mode, RestartPolicy, Role, RoleTable, Source};
 use crate::schema::rule::{containers, effective_mode, failure_rules, has_replica, role_path};
-use crate::wiring::labels;
 
 /// The name that accelerators had before Kubernetes 1.10: the operator replaces it.
 const ALPHA_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";
@@ -227,7 +226,7 @@ fn is_accelerator(resource: &str) -> bool {
 }
 
 fn managed_by(table: &RoleTable, spec: &JobSpec) -> Option<Problem> {
-    let ours = labels::manager(table);
+    let ours = table.manager();
     let other = spec
         .run_policy
         .as_ref()?

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Container, ContainerPort, PodTemplateSpec};
 
-use super::{ExitCodes, FailureRule, FailureSpec, Problem, RoleSpec, Spec};
+use super::{FailureRule, FailureSpec, RoleSpec, Spec};
 use crate::api::v1::{self, FailurePolicy, JobSpec, ReplicaSpec};
+use crate::exit_codes::ExitCodes;
+use crate::problem::Problem;
 use crate::role::{Mode, Port, RoleId, RoleTable};
-use crate::wiring::labels;
 
 /// Pod-template annotation that overrides a role's label: what TVM's start scripts call the key.
 pub const LABEL_ANNOTATION: &str = "tuner-server-key";
@@ -50,7 +51,7 @@ pub(super) fn spec(table: &'static RoleTable, spec: &JobSpec) -> Result<Spec, Pr
         suspend: run.suspend.unwrap_or(false),
         managed_elsewhere: run
             .managed_by
-            .is_some_and(|manager| manager != labels::manager(table)),
+            .is_some_and(|manager| manager != table.manager()),
     })
 }
 

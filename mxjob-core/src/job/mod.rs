@@ -1,18 +1,19 @@
 //! A job as the planner and the wiring see it: checked, defaulted, roles resolved.
 
-pub mod defaults;
-mod exit_codes;
+mod attempt;
+mod defaults;
 mod read;
 
-use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
-use serde::{Deserialize, Serialize};
 
-pub use exit_codes::ExitCodes;
+pub use attempt::Attempt;
+pub use defaults::LABEL_ANNOTATION;
 
 use crate::api::v1::{CleanPodPolicy, FailureAction, JobStatus, Services, SuccessPolicy};
+use crate::exit_codes::ExitCodes;
+use crate::problem::Problem;
 use crate::role::{Mode, RestartPolicy, Role, RoleId, RoleTable};
 
 /// A job, as read from storage. Reading never fails: what is wrong with the spec stands in it.
@@ -175,61 +176,4 @@ pub struct FailureRule {
     pub reasons: Option<Vec<String>>,
     /// Whether the restart counts towards the limit.
     pub counts: bool,
-}
-
-/// Something wrong or odd at one place of a manifest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
-    /// How bad it is.
-    pub severity: Severity,
-    /// Where: a path like `spec.mxReplicaSpecs.Worker.template.spec.containers[0].image`; empty: the
-    /// whole object.
-    pub path: String,
-    /// What is wrong and what is allowed, in lower case.
-    pub message: String,
-}
-
-impl Problem {
-    /// A mistake that keeps the job from running.
-    pub fn error(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Error,
-            path: path.into(),
-            message: message.into(),
-        }
-    }
-
-    /// Something odd that does not keep the job from running.
-    pub fn warning(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Warning,
-            path: path.into(),
-            message: message.into(),
-        }
-    }
-
-    /// True for a mistake that keeps the job from running.
-    pub fn is_error(&self) -> bool {
-        self.severity == Severity::Error
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() {
-            out.write_str(&self.message)
-        } else {
-            write!(out, "{}: {}", self.path, self.message)
-        }
-    }
-}
-
-/// How bad a problem is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// The job cannot run.
-    Error,
-    /// The job can run.
-    Warning,
 }

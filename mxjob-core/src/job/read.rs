@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Job, JobMeta, Problem, Spec, defaults};
+use super::{Job, JobMeta, Spec, defaults};
 use crate::api::v1::{JobSpec, JobStatus};
 use crate::check;
+use crate::problem::Problem;
 use crate::role::RoleTable;
 
 impl Job {

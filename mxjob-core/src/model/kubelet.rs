@@ -66,10 +66,6 @@ impl ModelPod {
         }
     }
 
-    pub(super) const fn container(&self) -> &'static str {
-        self.container
-    }
-
     pub(super) fn start(&self, restart: u32) -> Work {
         Work::Start {
             uid: self.uid().to_owned(),

@@ -35,7 +35,7 @@ impl Cluster {
         let pods: Vec<_> = self
             .pods
             .values()
-            .map(|one| PodView::of(&one.pod, one.container()))
+            .map(|one| PodView::of(&one.pod, self.table))
             .collect();
         let services: Vec<_> = self.services.values().map(ServiceView::of).collect();
         Some(plan::plan(

@@ -7,7 +7,8 @@ use super::memory::Memory;
 use super::world::World;
 use super::{Action, Event, PodView, conditions, counts};
 use crate::api::v1::{CleanPodPolicy, ConditionType};
-use crate::job::{Problem, Replica, Spec};
+use crate::job::{Replica, Spec};
+use crate::problem::Problem;
 
 /// How a job ends.
 pub(super) enum End {

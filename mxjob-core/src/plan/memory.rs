@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Attempt, PodView, indexes};
+use super::{PodView, indexes};
 use crate::api::v1::{JobStatus, ReplicaStatus};
-use crate::job::{Replica, Spec};
+use crate::job::{Attempt, Replica, Spec};
 use crate::role::RoleId;
 
 /// What is remembered of all roles of the spec.

@@ -5,6 +5,7 @@
 mod accept;
 mod conditions;
 mod counts;
+mod create;
 mod draft;
 mod failure;
 mod finish;
@@ -23,12 +24,12 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use crate::api::v1::JobStatus;
-use crate::job::{Job, Replica};
+use crate::job::{Attempt, Job, Replica};
 use crate::wiring::names;
 use draft::Draft;
 use world::World;
 
-pub use observed::{Attempt, Observed, PodPhase, PodView, ServiceView};
+pub use observed::{Observed, PodPhase, PodView, ServiceView};
 
 /// What to do next about one job, in this order: write the status (and stop when that fails), carry
 /// out the actions (services first; the rest in any order, side by side), publish the events, look

@@ -2,8 +2,11 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::job::Job;
+use crate::job::{Attempt, Job};
+use crate::role::RoleTable;
+use crate::wiring::labels;
 
 /// A job and everything in the cluster that carries its labels or one of its names.
 #[derive(Clone, Copy, Debug)]
@@ -88,38 +91,6 @@ impl PodPhase {
     }
 }
 
-/// Which life of the job (whole-job restarts) and of the replica (replacements) a pod belongs to,
-/// written on every pod as annotation [`Attempt::ANNOTATION`]. It makes counting restarts
-/// idempotent: a failed pod of an attempt that status has already counted is never counted again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attempt {
-    /// Whole-job restarts before this pod.
-    pub job: i32,
-    /// Replacements of this replica before this pod.
-    pub replica: i32,
-}
-
-impl Attempt {
-    /// Annotation with `<job>.<replica>`.
-    pub const ANNOTATION: &'static str = "mxjob.kubeflow.org/attempt";
-
-    /// The annotation's value.
-    pub fn render(self) -> String {
-        format!("{}.{}", self.job, self.replica)
-    }
-
-    /// Reads the annotation's value; anything else is the first attempt.
-    pub fn parse(text: &str) -> Self {
-        let parsed = text.split_once('.').and_then(|(job, replica)| {
-            Some(Self {
-                job: job.parse().ok()?,
-                replica: replica.parse().ok()?,
-            })
-        });
-        parsed.unwrap_or_default()
-    }
-}
-
 /// What the planner needs to know of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceView {
@@ -147,9 +118,10 @@ impl ServiceView {
 }
 
 impl PodView {
-    /// The view of a pod whose work runs in `container`.
-    pub fn of(pod: &Pod, container: &str) -> Self {
+    /// The view of a pod of a job of that role set.
+    pub fn of(pod: &Pod, table: &RoleTable) -> Self {
         let meta = &pod.metadata;
+        let container = container(meta, table);
         let status = pod.status.clone().unwrap_or_default();
         let conditions = status.conditions.unwrap_or_default();
         let has = |kind: &str| {
@@ -206,7 +178,17 @@ impl PodView {
     }
 }
 
-fn controller(meta: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta) -> Option<String> {
+/// Name of the container in which the pod's work runs: its role's own, or that of the set.
+fn container(meta: &ObjectMeta, table: &RoleTable) -> &'static str {
+    let labels = meta.labels.as_ref();
+    let role = labels
+        .and_then(|labels| labels.get(labels::ROLE))
+        .and_then(|name| table.find(name));
+    let own = role.and_then(|id| table.role(id).container);
+    own.unwrap_or(table.container)
+}
+
+fn controller(meta: &ObjectMeta) -> Option<String> {
     let owners = meta.owner_references.as_deref().unwrap_or_default();
     owners
         .iter()

@@ -8,12 +8,11 @@ use super::finish::{self, End};
 use super::memory::Memory;
 use super::world::World;
 use super::{
-    Action, Event, PodPhase, PodView, accept, conditions, counts, restart, stalled, success,
+    Event, PodPhase, PodView, accept, conditions, counts, create, restart, stalled, success,
     suspend,
 };
-use crate::api::v1::{ConditionType, Services};
+use crate::api::v1::ConditionType;
 use crate::job::{Replica, Spec};
-use crate::wiring::{names, served};
 
 type Current<'a> = BTreeMap<Replica, &'a PodView>;
 
@@ -40,7 +39,7 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     note_running(draft, spec, &current);
     stalled::judge(draft, world, spec);
     counts::write(draft, spec, &memory, &current);
-    create(draft, world, spec, &memory);
+    create::create(draft, world, spec, &memory);
 }
 
 /// The pods of this life and attempt; the others are deleted.
@@ -231,38 +230,6 @@ fn note_running(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>) {
         let reason = draft.reason("Running");
         conditions::set_true(draft, ConditionType::Running, reason, message);
     }
-}
-
-/// Creates what is missing. Pods of an earlier life must all be gone before the first of the next.
-fn create(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec, memory: &Memory) {
-    if world.own_pods().any(|pod| pod.attempt.job < memory.life) {
-        return;
-    }
-    let job = draft.job;
-    match spec.services {
-        Services::PerJob if !world.services.contains_key(job.meta.name.as_str()) => {
-            draft.actions.push(Action::CreateJobService);
-        }
-        Services::PerJob => {}
-        Services::PerReplica => {
-            let missing = |replica: &Replica| {
-                !world
-                    .services
-                    .contains_key(names::replica(job.table, &job.meta.name, *replica).as_str())
-            };
-            draft
-                .actions
-                .extend(served(spec).filter(missing).map(Action::CreateService));
-        }
-    }
-    let missing = spec.replicas().filter(|replica| {
-        !world.pods.contains_key(replica)
-            && !world.foreign.contains_key(replica)
-            && !memory.has_completed(*replica)
-    });
-    draft
-        .actions
-        .extend(missing.map(|replica| Action::CreatePod(replica, memory.attempt(replica))));
 }
 
 fn exited(draft: &mut Draft<'_>, failure: &Failure<'_>) {

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::world::World;
-use super::{PodView, conditions};
+use super::{PodView, conditions, create};
 use crate::api::v1::ConditionType;
 use crate::job::{Replica, Spec};
 
@@ -32,17 +32,18 @@ pub(super) fn judge(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
 
 /// The first cause, in the order of roles and indexes.
 fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<(String, String)> {
+    if !world.foreign_services.is_empty() {
+        for (name, _) in create::services(draft.job, spec) {
+            let service = world.foreign_services.get(name.as_str());
+            if service.is_some_and(|service| is_taken(draft, service.owner.as_ref())) {
+                return Some(name_taken("service", &name));
+            }
+        }
+    }
     for replica in spec.replicas() {
-        if let Some(pod) = world
-            .foreign
-            .get(&replica)
-            .filter(|pod| pod.owner.is_none())
-        {
-            let message = format!(
-                "pod {} belongs to somebody else: delete or rename it",
-                pod.name
-            );
-            return Some(("NameTaken".to_owned(), message));
+        let foreign = world.foreign.get(&replica);
+        if let Some(pod) = foreign.filter(|pod| is_taken(draft, pod.owner.as_ref())) {
+            return Some(name_taken("pod", &pod.name));
         }
         if let Some(found) = world
             .pods
@@ -53,6 +54,18 @@ fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<(Strin
         }
     }
     None
+}
+
+/// An object with an owner may be a leftover of a job of the same name, which the garbage collector
+/// is about to delete; one without stays.
+fn is_taken(draft: &mut Draft<'_>, owner: Option<&String>) -> bool {
+    let start = draft.status.start_time.clone();
+    owner.is_none() || start.is_none_or(|start| draft.passed(start.0, PATIENCE))
+}
+
+fn name_taken(kind: &str, name: &str) -> (String, String) {
+    let message = format!("{kind} {name} belongs to somebody else: delete or rename it");
+    ("NameTaken".to_owned(), message)
 }
 
 fn waits(draft: &mut Draft<'_>, replica: Replica, pod: &PodView) -> Option<(String, String)> {

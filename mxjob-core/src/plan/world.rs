@@ -13,9 +13,10 @@ pub(super) struct World<'a> {
     pub(super) strays: Vec<&'a PodView>,
     /// Pods of others under the name of a replica.
     pub(super) foreign: BTreeMap<Replica, &'a PodView>,
-    /// All services, by name.
+    /// The job's own services, by name.
     pub(super) services: BTreeMap<&'a str, &'a ServiceView>,
-    uid: &'a str,
+    /// Services of others, by name.
+    pub(super) foreign_services: BTreeMap<&'a str, &'a ServiceView>,
 }
 
 impl<'a> World<'a> {
@@ -26,13 +27,18 @@ impl<'a> World<'a> {
             pods: BTreeMap::new(),
             strays: Vec::new(),
             foreign: BTreeMap::new(),
-            services: observed
-                .services
-                .iter()
-                .map(|one| (one.name.as_str(), one))
-                .collect(),
-            uid,
+            services: BTreeMap::new(),
+            foreign_services: BTreeMap::new(),
         };
+        for service in observed.services {
+            let ours = service.owner.as_deref() == Some(uid);
+            let services = if ours {
+                &mut world.services
+            } else {
+                &mut world.foreign_services
+            };
+            services.insert(&service.name, service);
+        }
         for pod in observed.pods {
             let ours = pod.owner.as_deref() == Some(uid);
             match (names::parse(job.table, &job.meta.name, &pod.name), ours) {
@@ -56,9 +62,6 @@ impl<'a> World<'a> {
 
     /// All services of the job.
     pub(super) fn own_services(&self) -> impl Iterator<Item = &'a ServiceView> {
-        self.services
-            .values()
-            .copied()
-            .filter(|one| one.owner.as_deref() == Some(self.uid))
+        self.services.values().copied()
     }
 }

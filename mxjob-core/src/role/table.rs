@@ -64,6 +64,17 @@ impl RoleTable {
         self
     }
 
+    /// The operator's name in labels and events, like `mxjob-controller`.
+    pub fn operator(&self) -> String {
+        format!("{}-controller", self.crd.singular)
+    }
+
+    /// The value of `runPolicy.managedBy` that means this operator, like
+    /// `kubeflow.org/mxjob-controller`.
+    pub fn manager(&self) -> String {
+        format!("{}/{}", self.crd.group, self.operator())
+    }
+
     /// The ids of all roles, in the order of declaration.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = RoleId> + use<> {
         let count = u8::try_from(self.roles.len()).unwrap_or(u8::MAX);

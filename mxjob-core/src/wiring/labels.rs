@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::job::{Job, Replica};
-use crate::role::RoleTable;
 
 /// Label with the operator's name.
 pub const OPERATOR: &str = "training.kubeflow.org/operator-name";
@@ -16,20 +15,10 @@ pub const INDEX: &str = "training.kubeflow.org/replica-index";
 /// Label of chief pods, always `master`.
 pub const JOB_ROLE: &str = "training.kubeflow.org/job-role";
 
-/// The operator's name in labels and events, like `mxjob-controller`.
-pub fn operator(table: &RoleTable) -> String {
-    format!("{}-controller", table.crd.singular)
-}
-
-/// The value of `runPolicy.managedBy` that means this operator, like `kubeflow.org/mxjob-controller`.
-pub fn manager(table: &RoleTable) -> String {
-    format!("{}/{}", table.crd.group, operator(table))
-}
-
 /// Labels that everything of a job carries.
 pub(crate) fn of_job(job: &Job) -> BTreeMap<String, String> {
     BTreeMap::from([
-        (OPERATOR.to_owned(), operator(job.table)),
+        (OPERATOR.to_owned(), job.table.operator()),
         (JOB.to_owned(), job.meta.name.clone()),
     ])
 }

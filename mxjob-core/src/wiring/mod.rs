@@ -13,8 +13,7 @@ use k8s_openapi::api::core::v1::{Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::api::v1::Services;
-use crate::job::{Job, Replica, RoleSpec, Spec};
-use crate::plan::Attempt;
+use crate::job::{Attempt, Job, Replica, RoleSpec, Spec};
 use layout::Layout;
 
 /// How replicas reach each other.

@@ -5,8 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{Wiring, env, labels};
 use crate::api::v1::Services;
-use crate::job::{Replica, RoleSpec};
-use crate::plan::Attempt;
+use crate::job::{Attempt, Replica, RoleSpec};
 use crate::role::RestartPolicy;
 
 pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attempt: Attempt) -> Pod {

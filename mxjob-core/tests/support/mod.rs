@@ -247,8 +247,8 @@ impl World {
                 .as_ref()
                 .and_then(|status| status.phase.as_deref())
                 == Some("Running")
-                && PodView::of(pod, self.set.table.container).started
-                && PodView::of(pod, self.set.table.container).waiting.is_none()
+                && PodView::of(pod, self.set.table).started
+                && PodView::of(pod, self.set.table).waiting.is_none()
         };
         let replica = |pod: &k8s_openapi::api::core::v1::Pod| {
             names::parse(

@@ -11,7 +11,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use mxjob_core::plan::{Event, EventKind};
-use mxjob_core::wiring::labels;
 use mxjob_core::{Job, RoleTable};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -59,7 +58,7 @@ impl Recorder {
         let (sender, receiver) = mpsc::channel(BACKLOG);
         let teller = Teller {
             client,
-            controller: labels::operator(table),
+            controller: table.operator(),
             instance: instance(),
         };
         (Self { sender }, tokio::spawn(teller.run(receiver)))

@@ -45,8 +45,7 @@ struct View<K, V> {
 
 /// Starts to follow everything, in tasks of their own.
 pub(super) fn start(client: &Client, table: &'static RoleTable, shared: &Arc<Shared>) {
-    let ours =
-        Config::default().labels(&format!("{}={}", labels::OPERATOR, labels::operator(table)));
+    let ours = Config::default().labels(&format!("{}={}", labels::OPERATOR, table.operator()));
     let namespaces = shared.world().namespaces();
     for namespace in namespaces {
         let within = namespace.as_deref();
@@ -110,7 +109,7 @@ pub(super) fn is_watched<K: Resource<DynamicType = ()>>(
             .get(label)
             .is_some_and(|found| found == value)
     };
-    has(labels::OPERATOR, &labels::operator(table)) && has(labels::JOB, &job.name)
+    has(labels::OPERATOR, &table.operator()) && has(labels::JOB, &job.name)
 }
 
 /// How a job is cached.
@@ -123,12 +122,7 @@ pub(super) fn stored(table: &'static RoleTable, job: &RawJob) -> StoredJob {
 
 /// How a pod is cached: with the container that its role's work runs in.
 pub(super) fn pod(table: &'static RoleTable, pod: &Pod) -> PodView {
-    let role = pod
-        .labels()
-        .get(labels::ROLE)
-        .and_then(|name| table.find(name));
-    let own = role.and_then(|id| table.role(id).container);
-    PodView::of(pod, own.unwrap_or(table.container))
+    PodView::of(pod, table)
 }
 
 impl<V: Item + Send + 'static> Follower<V> {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mxjob_core::job::Problem;
+use mxjob_core::problem::Problem;
 
 use super::program::ProgramError;
 use super::python::PythonError;

@@ -33,6 +33,7 @@ mod ports;
 mod process;
 mod program;
 mod python;
+mod remarks;
 mod screen;
 mod search;
 mod session;

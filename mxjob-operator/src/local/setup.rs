@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Container, PodSpec};
 use mxjob_core::Job;
+use mxjob_core::job::Attempt;
 use mxjob_core::job::{Replica, Spec};
 use mxjob_core::model::Cluster;
-use mxjob_core::plan::Attempt;
 use mxjob_core::role::RoleTable;
 use mxjob_core::wiring::{Addresses, Wiring, names};
 use serde_json::Value;
@@ -15,7 +14,7 @@ use serde_json::Value;
 use super::board::Board;
 use super::error::RunError;
 use super::program::{Machine, ProgramError};
-use super::{ports, python};
+use super::{ports, python, remarks};
 
 /// A job that can run on this machine, as far as one can tell.
 #[derive(Debug)]
@@ -70,7 +69,7 @@ impl Setup {
             venv: None,
             config_env: table.config_env,
         };
-        let mut remarks = remarks(spec, table, &machine);
+        let mut remarks = remarks::of(spec, table, &machine);
         if let (Some(python), None) = (&named, &requirements) {
             let annotation = python::ANNOTATION;
             remarks.push(format!(
@@ -161,75 +160,4 @@ fn forget_ttl(object: &mut Value) {
             policy.remove("ttlSecondsAfterFinished");
         }
     }
-}
-
-/// What the manifest says and a single machine does not do: one line for each kind.
-fn remarks(spec: &Spec, table: &RoleTable, machine: &Machine) -> Vec<String> {
-    let pods: Vec<_> = spec
-        .roles
-        .iter()
-        .filter(|role| role.replicas > 0)
-        .filter_map(|role| Some((role, role.template.spec.as_ref()?)))
-        .collect();
-    let roles = |has: &dyn Fn(&PodSpec, &Container) -> bool| {
-        let found = pods.iter().filter(|(role, pod)| {
-            let name = role.container(table);
-            pod.containers
-                .iter()
-                .find(|one| one.name == name)
-                .is_some_and(|container| has(pod, container))
-        });
-        found
-            .map(|(role, _)| role.role.name)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let filled = |list: Option<usize>| list.is_some_and(|length| length > 0);
-    let kinds = [
-        (
-            "volumes are not mounted",
-            roles(&|pod, container| {
-                filled(pod.volumes.as_ref().map(Vec::len))
-                    || filled(container.volume_mounts.as_ref().map(Vec::len))
-            }),
-        ),
-        (
-            "init containers are not run",
-            roles(&|pod, _| filled(pod.init_containers.as_ref().map(Vec::len))),
-        ),
-        (
-            "containers beside the replica's own are not run",
-            roles(&|pod, _| pod.containers.len() > 1),
-        ),
-        (
-            "envFrom is not read",
-            roles(&|_, container| filled(container.env_from.as_ref().map(Vec::len))),
-        ),
-        (
-            "resource limits are not set",
-            roles(&|_, container| {
-                container.resources.as_ref().is_some_and(|resources| {
-                    filled(
-                        resources
-                            .limits
-                            .as_ref()
-                            .map(std::collections::BTreeMap::len),
-                    )
-                })
-            }),
-        ),
-    ];
-    let mut remarks: Vec<_> = kinds
-        .into_iter()
-        .filter(|(_, roles)| !roles.is_empty())
-        .map(|(what, roles)| format!("on this machine {what} ({roles})"))
-        .collect();
-    let missing = roles(&|_, container| machine.missing_dir(container).is_some());
-    if !missing.is_empty() {
-        let folder = machine.folder.display();
-        remarks.push(format!(
-            "workingDir is not on this machine: running in {folder} ({missing})"
-        ));
-    }
-    remarks
 }

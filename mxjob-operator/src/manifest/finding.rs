@@ -1,7 +1,7 @@
 //! What was found in manifests, and how it is printed.
 
 use console::{Style, Term};
-use mxjob_core::job::{Problem, Severity};
+use mxjob_core::problem::{Problem, Severity};
 use serde::Serialize;
 
 use super::document::Position;

@@ -1,7 +1,7 @@
 //! What a document says it is.
 
 use mxjob_core::RoleTable;
-use mxjob_core::job::Problem;
+use mxjob_core::problem::Problem;
 use serde_json::Value;
 
 /// Likeness of kinds above which one is taken for a typing error of the other.

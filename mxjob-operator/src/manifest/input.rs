@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
-use mxjob_core::job::Problem;
+use mxjob_core::problem::Problem;
 
 use super::document::Position;
 use super::finding::Finding;

@@ -1,6 +1,6 @@
 //! Judges the documents of a manifest.
 
-use mxjob_core::job::Problem;
+use mxjob_core::problem::Problem;
 use mxjob_core::{Job, RoleTable, check};
 use serde_json::Value;
 

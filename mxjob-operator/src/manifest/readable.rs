@@ -1,7 +1,7 @@
 //! The part of a spec that can be judged although some of it does not fit its types.
 
 use mxjob_core::api::v1::JobSpec;
-use mxjob_core::job::Problem;
+use mxjob_core::problem::Problem;
 use serde_json::{Map, Value};
 
 /// The field of a role that has no default.

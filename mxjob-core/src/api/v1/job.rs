@@ -8,7 +8,8 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::Resource;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::policy::{
     CleanPodPolicy, FailurePolicy, Network, RunPolicy, SchedulingPolicy, SuccessPolicy,
@@ -17,7 +18,7 @@ use super::status::JobStatus;
 use crate::role::{ReplicaRole, RestartPolicy};
 
 /// A job whose replica roles are those of `R`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "")]
 pub struct MXJob<R> {
     /// Name, namespace, uid, owner and the like.
@@ -26,7 +27,7 @@ pub struct MXJob<R> {
     /// What the user asks for.
     pub spec: JobSpec,
     /// What the operator has seen and counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub status: Option<JobStatus>,
     #[serde(skip)]
     roles: PhantomData<fn() -> R>,
@@ -45,6 +46,21 @@ impl<R> MXJob<R> {
             status: None,
             roles: PhantomData,
         }
+    }
+}
+
+impl<R: ReplicaRole> Serialize for MXJob<R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("MXJob", 5)?;
+        object.serialize_field("apiVersion", &Self::api_version(&()))?;
+        object.serialize_field("kind", &Self::kind(&()))?;
+        object.serialize_field("metadata", &self.metadata)?;
+        object.serialize_field("spec", &self.spec)?;
+        match &self.status {
+            Some(status) => object.serialize_field("status", status)?,
+            None => object.skip_field("status")?,
+        }
+        object.end()
     }
 }
 

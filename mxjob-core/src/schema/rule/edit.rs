@@ -4,7 +4,7 @@ use super::mode::{effective, effective_cel};
 use super::roles::path;
 use super::{Subject, Validation};
 use crate::api::v1::{JobSpec, ReplicaSpec};
-use crate::job::Problem;
+use crate::problem::Problem;
 use crate::role::RoleTable;
 use crate::schema::Place;
 

@@ -11,7 +11,7 @@ mod policy;
 mod roles;
 
 use crate::api::v1::JobSpec;
-use crate::job::Problem;
+use crate::problem::Problem;
 use crate::role::{Mode, RoleId, RoleTable};
 use crate::schema::Place;
 

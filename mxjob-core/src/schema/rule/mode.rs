@@ -3,7 +3,7 @@
 use super::roles::{has_replica, path};
 use super::{Rule, Validation, cel};
 use crate::api::v1::{JobSpec, SuccessPolicy};
-use crate::job::Problem;
+use crate::problem::Problem;
 use crate::role::{Mode, Role, RoleTable};
 use crate::schema::Place;
 

@@ -2,7 +2,7 @@
 
 use super::{Subject, Validation, cel};
 use crate::api::v1::JobSpec;
-use crate::job::Problem;
+use crate::problem::Problem;
 use crate::role::RoleTable;
 use crate::schema::Place;
 

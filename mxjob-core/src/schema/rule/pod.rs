@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Container, ContainerPort, PodSpec};
 use super::roles::path;
 use super::{Rule, Validation, cel};
 use crate::api::v1::JobSpec;
-use crate::job::Problem;
+use crate::problem::Problem;
 use crate::role::{Role, RoleTable};
 use crate::schema::Place;
 

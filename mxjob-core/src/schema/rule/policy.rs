@@ -3,7 +3,8 @@
 use super::roles::unknown_role;
 use super::{Validation, cel};
 use crate::api::v1::{FailureRule, JobSpec, RunPolicy};
-use crate::job::{ExitCodes, Problem};
+use crate::exit_codes::ExitCodes;
+use crate::problem::Problem;
 use crate::role::RoleTable;
 use crate::schema::Place;
 

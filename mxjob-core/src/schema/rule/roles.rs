@@ -2,7 +2,7 @@
 
 use super::{Rule, Validation, cel};
 use crate::api::v1::{JobSpec, ReplicaSpec};
-use crate::job::Problem;
+use crate::problem::Problem;
 use crate::role::{RestartPolicy, Role, RoleTable};
 use crate::schema::{Path, Place, suggestion};
 

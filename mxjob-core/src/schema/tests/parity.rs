@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kube_core::cel::{CompiledSchema, ValidationErrors, Validator, compile_schema};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use serde_json::Value;
 
 use super::{FARM, jobs};
@@ -14,17 +14,21 @@ use crate::schema::rule::{Before, Rule, Subject, Validation};
 use crate::schema::{attach, without_rules};
 use crate::{MxRole, ReplicaRole};
 
-/// Random jobs for each check; more with MXJOB_CASES.
+/// Random jobs for each check: always the same 300, or as many new ones as MXJOB_CASES says.
 fn runner() -> TestRunner {
-    let cases = std::env::var("MXJOB_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok())
-        .unwrap_or(300);
-    TestRunner::new(Config {
+    let cases = std::env::var("MXJOB_CASES").ok();
+    let config = |cases| Config {
         cases,
         failure_persistence: None,
         ..Config::default()
-    })
+    };
+    match cases.and_then(|cases| cases.parse().ok()) {
+        Some(cases) => TestRunner::new(config(cases)),
+        None => TestRunner::new_with_rng(
+            config(300),
+            TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+        ),
+    }
 }
 
 /// What is judged.

@@ -1,0 +1,50 @@
+//! Creating what is missing.
+
+use super::Action;
+use super::draft::Draft;
+use super::memory::Memory;
+use super::world::World;
+use crate::api::v1::Services;
+use crate::job::{Job, Spec};
+use crate::wiring::{names, served};
+
+/// Creates the services and pods that are missing. Pods of an earlier life must all be gone before
+/// the first of the next; and while somebody else has the name of a service, replicas could not
+/// find each other.
+pub(super) fn create(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec, memory: &Memory) {
+    if world.own_pods().any(|pod| pod.attempt.job < memory.life) {
+        return;
+    }
+    let mut taken = false;
+    for (name, action) in services(draft.job, spec) {
+        if world.foreign_services.contains_key(name.as_str()) {
+            taken = true;
+        } else if !world.services.contains_key(name.as_str()) {
+            draft.actions.push(action);
+        }
+    }
+    let missing = spec.replicas().filter(|replica| {
+        !world.pods.contains_key(replica)
+            && !world.foreign.contains_key(replica)
+            && !memory.has_completed(*replica)
+    });
+    if !taken {
+        draft
+            .actions
+            .extend(missing.map(|replica| Action::CreatePod(replica, memory.attempt(replica))));
+    }
+}
+
+/// The services of a job, by name, and how each is created.
+pub(super) fn services(job: &Job, spec: &Spec) -> Vec<(String, Action)> {
+    let name = &job.meta.name;
+    match spec.services {
+        Services::PerJob => vec![(name.clone(), Action::CreateJobService)],
+        Services::PerReplica => served(spec)
+            .map(|replica| {
+                let name = names::replica(job.table, name, replica);
+                (name, Action::CreateService(replica))
+            })
+            .collect(),
+    }
+}
