@@ -7,14 +7,10 @@ use super::board::{Row, State};
 use super::screen::Screen;
 use super::{amounts, ending, status};
 
-/// Events that repeat what the change of phase says.
-const OF_PHASE: [&str; 2] = ["MXJobRestarting", "MXJobFailed"];
-
-/// Says what the planner warns of.
+/// Says what the planner warns of. That the job has failed, `<Kind>Failed`, is said at the end.
 pub(super) fn warnings(screen: &mut Screen, events: &[Event]) {
-    let warning = |event: &&Event| {
-        event.kind == EventKind::Warning && !OF_PHASE.contains(&event.reason.as_ref())
-    };
+    let warning =
+        |event: &&Event| event.kind == EventKind::Warning && !event.reason.ends_with("Failed");
     for event in events.iter().filter(warning) {
         screen.say(&event.message);
     }

@@ -116,7 +116,9 @@ impl Machine {
 
     /// A program with these arguments, on this machine; in them `mxjob` is the one that is tested.
     pub(crate) fn through(&self, program: &str, args: &[&str]) -> Command {
-        let mut command = Command::new(program);
+        // Tests may be started with signals ignored, as by `nohup` or from a script's background.
+        let mut command = Command::new("/usr/bin/env");
+        command.args(["--default-signal=INT,HUP,TERM,PIPE", program]);
         for name in self.without {
             command.env_remove(name);
         }
