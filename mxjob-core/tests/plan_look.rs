@@ -282,3 +282,70 @@ fn leftovers_of_a_namesake_are_waited_for_before_they_are_called_strangers() {
     look.now = look.now.checked_add(SignedDuration::from_secs(30)).unwrap();
     assert!(stalled(look.plan()));
 }
+
+#[test]
+fn a_pod_first_seen_running_while_it_is_deleted_has_started() {
+    let mut look = Look::at(MX.job(1, 0, 1));
+    look.job.status.replica_statuses.clear();
+    look.pod("demo-worker-0").deleting = true;
+    look.job.status = look.plan().status.unwrap();
+    look.pods.retain(|pod| pod.name != "demo-worker-0");
+    assert!(look.plan().status.unwrap().is(ConditionType::Failed));
+}
+
+#[test]
+fn a_pod_that_never_ran_is_not_replaced_in_a_hurry() {
+    let mut look = Look::at(retried());
+    let worker = look.job.status.replica_statuses.get_mut("Worker").unwrap();
+    worker.attempts.insert("0".into(), 1);
+    look.pod("demo-worker-0").attempt = Attempt { job: 0, replica: 1 };
+    look.fail("demo-worker-0", None);
+    look.pod("demo-worker-0").finished_at = None;
+    let plan = look.plan();
+    assert!(!deletes(&plan, "demo-worker-0") && plan.wake_at.is_some());
+}
+
+#[test]
+fn failures_seen_together_pass_the_limit_as_failures_seen_apart_do() {
+    let mut manifest = retried();
+    set(&mut manifest, "spec.runPolicy.backoffLimit", json!(1));
+    let mut look = Look::at(manifest);
+    look.fail("demo-worker-0", Some(137));
+    assert!(!look.plan().status.unwrap().is(ConditionType::Failed));
+    look.fail("demo-worker-1", Some(137));
+    assert!(look.plan().status.unwrap().is(ConditionType::Failed));
+}
+
+#[test]
+fn counts_that_somebody_wrote_by_hand_do_no_harm() {
+    let mut manifest = retried();
+    set(
+        &mut manifest,
+        "spec.runPolicy.backoffLimit",
+        json!(i32::MAX),
+    );
+    let mut look = Look::at(manifest);
+    let worker = look.job.status.replica_statuses.get_mut("Worker").unwrap();
+    (worker.restarts, worker.in_place_restarts) = (i32::MAX, 1);
+    look.fail("demo-worker-0", Some(137));
+    assert!(deletes(&look.plan(), "demo-worker-0"));
+}
+
+#[test]
+fn an_invalid_job_of_another_manager_is_left_alone() {
+    let mut manifest = MX.job(1, 0, 1);
+    set(
+        &mut manifest,
+        "spec.runPolicy.managedBy",
+        json!("example.org/other"),
+    );
+    set(&mut manifest, "spec.mxReplicaSpecs.Wroker", json!(7));
+    let job = Job::read(MxRole::TABLE, &manifest);
+    assert!(job.spec.is_err());
+    let observed = Observed {
+        job: &job,
+        pods: &[],
+        services: &[],
+    };
+    assert_eq!(plan(&observed, Timestamp::UNIX_EPOCH), Plan::default());
+}

@@ -49,9 +49,6 @@ pub(super) fn spec(table: &'static RoleTable, spec: &JobSpec) -> Result<Spec, Pr
         backoff_limit: run.backoff_limit.or(spec.backoff_limit),
         retryable,
         suspend: run.suspend.unwrap_or(false),
-        managed_elsewhere: run
-            .managed_by
-            .is_some_and(|manager| manager != table.manager()),
     })
 }
 

@@ -42,6 +42,8 @@ pub struct JobMeta {
     pub generation: i64,
     /// A deletion has been asked for.
     pub deleting: bool,
+    /// Somebody else runs it (`runPolicy.managedBy`), whatever the rest of its spec says.
+    pub managed_elsewhere: bool,
 }
 
 /// What a job asks for, with every default filled in.
@@ -69,8 +71,6 @@ pub struct Spec {
     pub retryable: ExitCodes,
     /// It is to have no pods for now.
     pub suspend: bool,
-    /// Somebody else runs it.
-    pub managed_elsewhere: bool,
 }
 
 impl Spec {

@@ -12,7 +12,11 @@ impl Job {
     /// Reads an object. What is wrong with its spec stands in [`Job::spec`]; of a status that cannot
     /// be read every field that can be is kept.
     pub fn read(table: &'static RoleTable, object: &Value) -> Self {
-        let meta = meta(object.get("metadata").unwrap_or(&Value::Null));
+        let mut meta = meta(object.get("metadata").unwrap_or(&Value::Null));
+        let manager = object.pointer("/spec/runPolicy/managedBy");
+        meta.managed_elsewhere = manager
+            .and_then(Value::as_str)
+            .is_some_and(|manager| manager != table.manager());
         let status = object.get("status").map(status).unwrap_or_default();
         let spec = spec(table, &meta, object);
         Self {
@@ -42,6 +46,7 @@ fn meta(meta: &Value) -> JobMeta {
         deleting: meta
             .get("deletionTimestamp")
             .is_some_and(|time| !time.is_null()),
+        managed_elsewhere: false,
     }
 }
 

@@ -36,9 +36,9 @@ impl Failure<'_> {
         self.pod.and_then(|pod| pod.exit_code).unwrap_or(LOST)
     }
 
-    /// When it happened, as far as anything tells.
+    /// When it happened, as far as anything tells: of a pod that never ran, when it was created.
     pub(super) fn at(&self) -> Option<Timestamp> {
-        self.pod.and_then(|pod| pod.finished_at)
+        self.pod.and_then(|pod| pod.finished_at.or(pod.created_at))
     }
 
     /// How long the container had run, in seconds.

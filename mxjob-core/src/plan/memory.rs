@@ -81,12 +81,14 @@ impl Memory {
 
     /// Replacements of all replicas that count.
     pub(super) fn replacements(&self) -> i32 {
-        self.roles.values().map(|role| role.restarts).sum()
+        let restarts = self.roles.values().map(|role| role.restarts);
+        restarts.fold(0, i32::saturating_add)
     }
 
     /// Container restarts of pods that are gone.
     pub(super) fn in_place(&self) -> i32 {
-        self.roles.values().map(|role| role.in_place).sum()
+        let restarts = self.roles.values().map(|role| role.in_place);
+        restarts.fold(0, i32::saturating_add)
     }
 
     /// Forgets what this life of the job has done; counts stay.

@@ -116,14 +116,13 @@ impl Event {
 /// What to do next about a job.
 pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let job = observed.job;
-    if job.meta.deleting {
-        // The owner references let the cluster collect the rest.
+    if job.meta.deleting || job.meta.managed_elsewhere {
+        // Of a deleted job the owner references let the cluster collect the rest.
         return Plan::default();
     }
     let mut draft = Draft::new(job, now);
     let world = World::of(observed);
     match &job.spec {
-        Ok(spec) if spec.managed_elsewhere => return Plan::default(),
         Ok(spec) if job.status.is_finished() => {
             finish::clean_up(&mut draft, &world, spec.clean, spec.ttl);
         }

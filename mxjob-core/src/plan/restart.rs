@@ -39,14 +39,16 @@ pub(super) fn restart_job(
 ) {
     restarting(draft, failed);
     for (replica, pod) in &world.pods {
-        memory.role_mut(replica.role).in_place += pod.container_restarts;
+        let role = memory.role_mut(replica.role);
+        role.in_place = role.in_place.saturating_add(pod.container_restarts);
         draft.delete_pod(pod);
     }
     world.strays.iter().for_each(|pod| draft.delete_pod(pod));
-    memory.life += 1;
+    memory.life = memory.life.saturating_add(1);
     memory.forget_life();
     if counts {
-        draft.status.counted_restarts = Some(draft.status.counted_restarts.unwrap_or(0) + 1);
+        let counted = draft.status.counted_restarts.unwrap_or(0);
+        draft.status.counted_restarts = Some(counted.saturating_add(1));
     }
 }
 
@@ -58,11 +60,12 @@ pub(super) fn replace(
     counts: bool,
 ) {
     let role = memory.role_mut(failure.replica.role);
-    *role.attempts.entry(failure.replica.index).or_default() += 1;
-    role.restarts += i32::from(counts);
+    let attempt = role.attempts.entry(failure.replica.index).or_default();
+    *attempt = attempt.saturating_add(1);
+    role.restarts = role.restarts.saturating_add(i32::from(counts));
     role.started.remove(&failure.replica.index);
     if let Some(pod) = failure.pod {
-        role.in_place += pod.container_restarts;
+        role.in_place = role.in_place.saturating_add(pod.container_restarts);
         draft.delete_pod(pod);
     }
 }

@@ -61,12 +61,13 @@ fn sort<'a>(draft: &mut Draft<'_>, world: &World<'a>, spec: &Spec, memory: &Memo
 
 /// Remembers which replicas have started and which have succeeded.
 fn look(draft: &mut Draft<'_>, current: &Current<'_>, memory: &mut Memory) {
-    for (replica, pod) in current.iter().filter(|(_, pod)| !pod.deleting) {
+    for (replica, pod) in current {
         let role = memory.role_mut(replica.role);
         if pod.started {
             role.started.insert(replica.index);
         }
-        if pod.phase == PodPhase::Succeeded && role.completed.insert(replica.index) {
+        let succeeded = pod.phase == PodPhase::Succeeded && !pod.deleting;
+        if succeeded && role.completed.insert(replica.index) {
             draft.event(exit_event(draft, &pod.name, pod.exit_code.unwrap_or(0)));
         }
     }
@@ -102,7 +103,7 @@ fn failures<'a>(
     failed.collect()
 }
 
-/// How the job ends now, if it does. A deadline and a failure beat success.
+/// How the job ends now, if it does. A failure beats success, success beats a deadline.
 fn end(
     draft: &mut Draft<'_>,
     spec: &Spec,
@@ -159,15 +160,21 @@ fn limit(
             "Job {name} has failed because it has reached maxRestarts ({max})"
         ));
     }
-    let in_place = memory.in_place()
-        + current
-            .values()
-            .map(|pod| pod.container_restarts)
-            .sum::<i32>();
-    let replacing = responses.contains(&Response::Replace { counts: true });
+    let in_place = current
+        .values()
+        .map(|pod| pod.container_restarts)
+        .fold(memory.in_place(), i32::saturating_add);
+    let replacing = responses
+        .iter()
+        .filter(|response| **response == Response::Replace { counts: true })
+        .count();
+    let replacing = i32::try_from(replacing).unwrap_or(i32::MAX);
+    let total = in_place
+        .saturating_add(memory.replacements())
+        .saturating_add(replacing);
     let passes = spec
         .backoff_limit
-        .is_some_and(|limit| replacing && memory.replacements() + in_place >= limit);
+        .is_some_and(|limit| replacing > 0 && total > limit);
     (passes || restart::in_place_limit_reached(spec, in_place)).then(|| {
         format!("Job {name} has failed because it has reached the specified backoff limit")
     })
@@ -186,9 +193,10 @@ fn recover<'a>(
         .partition(|failure| matches!(failure.response(spec), Response::RestartJob { .. }));
     if !whole.is_empty() {
         let life = memory.life;
+        // The first failure's wait is the job's.
         if whole
             .iter()
-            .all(|failure| restart::is_due(draft, failure, life))
+            .any(|failure| restart::is_due(draft, failure, life))
         {
             let counts = whole
                 .iter()

@@ -14,6 +14,9 @@ pub(super) fn suspend(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     if !draft.status.is(ConditionType::Suspended) {
         draft.event(Event::normal(why.0.clone(), why.1.clone()));
     }
+    let over = [ConditionType::Stalled, ConditionType::Restarting].map(ConditionType::name);
+    let conditions = &mut draft.status.conditions;
+    conditions.retain(|one| !over.contains(&one.kind.as_str()));
     conditions::set_true(
         draft,
         ConditionType::Suspended,

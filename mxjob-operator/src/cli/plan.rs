@@ -45,7 +45,7 @@ pub(super) fn run(table: &'static RoleTable, args: &PlanArgs) -> ExitCode {
 fn print(job: &Job, spec: &Spec) -> ExitCode {
     let wiring = Wiring::new(job, spec, Addresses::Cluster);
     let note = match spec {
-        spec if spec.managed_elsewhere => {
+        _ if job.meta.managed_elsewhere => {
             "# another controller manages this job: the operator creates nothing\n"
         }
         spec if spec.suspend => "# the job is suspended: created when it is resumed\n",

@@ -21,6 +21,8 @@ const SLICE: usize = 50;
 pub(super) struct Tally {
     /// Carried out.
     pub(super) done: usize,
+    /// Of these, names that belong to somebody else.
+    pub(super) taken: usize,
     /// Tried in vain.
     pub(super) failed: usize,
     /// Not yet tried.
@@ -65,7 +67,7 @@ pub(super) async fn execute(
         ..Tally::default()
     };
     worker.run(services.iter().take(SLICE), &mut tally).await;
-    if tally.failed > 0 || services.len() > SLICE {
+    if tally.failed > 0 || tally.taken > 0 || services.len() > SLICE {
         let deletes = others
             .iter()
             .filter(|action| !matches!(action, Action::CreatePod(..)));
@@ -98,6 +100,7 @@ impl Worker<'_> {
             join_all(actions.map(async |action| (*action, self.act(action).await))).await;
         for (action, outcome) in outcomes {
             tally.left -= 1;
+            tally.taken += usize::from(matches!(outcome, Outcome::Taken(_)));
             match outcome {
                 Outcome::Failed(_) => tally.failed += 1,
                 Outcome::Done | Outcome::Already | Outcome::Taken(_) => tally.done += 1,

@@ -50,7 +50,7 @@ impl Setup {
                 });
             }
             Ok(spec) if spec.suspend => return Err(RunError::Suspended(name)),
-            Ok(spec) if spec.managed_elsewhere => return Err(RunError::ManagedElsewhere(name)),
+            Ok(_) if job.meta.managed_elsewhere => return Err(RunError::ManagedElsewhere(name)),
             Ok(spec) => spec,
         };
         let folder = folder
