@@ -96,3 +96,64 @@ fn a_manifest_that_is_not_there() {
     let ended = run::Started::new(machine.mxjob(&["run", "gone.yaml"]), &machine).end();
     ended.assert_code(2).assert_err("gone.yaml");
 }
+
+/// A good manifest whose replica would leave a file behind.
+const GOOD: &str = "apiVersion: kubeflow.org/v1\nkind: MXJob\nmetadata: {name: good}\nspec:\n  mxReplicaSpecs:\n    \
+                    Worker:\n      replicas: 1\n      template: {spec: {containers: [{name: mxnet, image: none, \
+                    command: [touch, started]}]}}\n";
+
+#[test]
+fn files_that_cannot_be_run_start_nothing() {
+    let two = format!("{GOOD}---\n{}", GOOD.replace("Worker", "Wroker"));
+    let wrong_type = GOOD.replace("replicas: 1", "replicas: two");
+    let huge = GOOD.replace("replicas: 1", "replicas: 2000000");
+    let unknown = GOOD.replace("mxReplicaSpecs", "mxReplicaSpec");
+    let cases: [(&str, &[u8], &str); 8] = [
+        (
+            "yaml",
+            b"a: [1,\n b: }",
+            "job.yaml:1:4: error: not valid YAML",
+        ),
+        ("empty", b"", "job.yaml: error: is empty"),
+        (
+            "kind",
+            b"apiVersion: v1\nkind: Pod\n",
+            "job.yaml:2:1: error: kind: v1 Pod",
+        ),
+        (
+            "two",
+            two.as_bytes(),
+            "spec.mxReplicaSpecs.Wroker: unknown replica type",
+        ),
+        (
+            "type",
+            wrong_type.as_bytes(),
+            "job.yaml:7:7: error: spec.mxReplicaSpecs.Worker.replicas",
+        ),
+        ("huge", huge.as_bytes(), "2000000 replicas"),
+        ("field", unknown.as_bytes(), "did you mean mxReplicaSpecs?"),
+        ("text", b"apiVersion: \xff\n", "job.yaml:1:13: is not UTF-8"),
+    ];
+    for (name, content, why) in cases {
+        let machine = Machine::new();
+        std::fs::write(machine.path("job.yaml"), content).unwrap();
+        let output = machine.mxjob(&["run", "job.yaml"]).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {err}");
+        assert!(err.contains(why), "{name}: {err}");
+        assert!(!machine.path("started").exists(), "{name} was started");
+    }
+}
+
+#[test]
+fn a_good_file_from_standard_input_is_run() {
+    let machine = Machine::new();
+    let manifest = std::fs::File::open(machine.file("job.yaml", GOOD)).unwrap();
+    let status = machine
+        .mxjob(&["run", "-"])
+        .stdin(manifest)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert!(machine.path("started").exists());
+}
