@@ -132,7 +132,11 @@ fn files_that_cannot_be_run_start_nothing() {
         ),
         ("huge", huge.as_bytes(), "2000000 replicas"),
         ("field", unknown.as_bytes(), "did you mean mxReplicaSpecs?"),
-        ("text", b"apiVersion: \xff\n", "job.yaml:1:13: is not UTF-8"),
+        (
+            "text",
+            b"apiVersion: \xff\n",
+            "job.yaml:1:13: error: not UTF-8 text",
+        ),
     ];
     for (name, content, why) in cases {
         let machine = Machine::new();
