@@ -1,8 +1,8 @@
 //! The status area at the bottom of a terminal.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 
-use super::paper::{self, Paper};
+use super::paper::Paper;
 
 /// A status area: one indicatif bar whose message is the area's lines.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Live {
 
     /// Shows these lines, cut to the terminal's width; none of them: no area.
     pub(super) fn show(&mut self, lines: &[String]) {
-        let (width, height) = paper::size();
+        let (width, height) = (self.paper.width(), self.paper.height());
         let fitting = lines.iter().take(usize::from(height).saturating_sub(1));
         let cut: Vec<_> = fitting
             .map(|line| console::truncate_str(line, width.into(), "…"))

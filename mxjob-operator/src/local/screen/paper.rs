@@ -33,6 +33,10 @@ impl Paper {
     }
 }
 
+/// Columns kept free at the right edge: the terminal echoes `^C` there, and were it to start a new
+/// line for it, the area above could not be found again.
+const ECHO: u16 = 3;
+
 /// Width and height of the terminal.
 pub(crate) fn size() -> (u16, u16) {
     rustix::termios::tcgetwinsize(rustix::stdio::stdout())
@@ -43,7 +47,7 @@ pub(crate) fn size() -> (u16, u16) {
 
 impl TermLike for Paper {
     fn width(&self) -> u16 {
-        size().0
+        size().0.saturating_sub(ECHO)
     }
 
     fn height(&self) -> u16 {
