@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use e2e::ScriptedKubelet;
 use e2e::deadline::until;
+use e2e::kubelet::Behaviour;
 use kube::api::ListParams;
 use mxjob_core::{MxRole, ReplicaRole as _};
 use operator::{Bench, Operator, PATIENCE, training};
@@ -30,28 +31,27 @@ async fn killed_in_mid_start_it_goes_on_where_it_was() -> Result<()> {
     bench.create(&training("large", 0, WORKERS)).await?;
     some_pods(&bench, 10).await?;
     first.kill()?;
-    let before = bench.pods.list(&ListParams::default()).await?.items.len();
-    assert!(before < 151, "killed too late: all {before} pods are there");
+    let before = bench.pods.list(&ListParams::default()).await?.items;
+    assert!(before.len() < 151, "killed too late: all pods are there");
 
     let _second = Operator::start(plane, &bench.namespace)?;
-    bench.pods(151).await?;
-    let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
-    let status = bench.phase("large", "Running").await?.status.unwrap();
+    let after = bench.pods(151).await?;
+    let uids: Vec<_> = after.iter().map(|pod| &pod.metadata.uid).collect();
+    assert!(before.iter().all(|pod| uids.contains(&&pod.metadata.uid)));
+    let services = bench.services.list(&ListParams::default()).await?.items;
+    assert_eq!(services.len(), 151);
+    let exit = Behaviour::RunThenExit {
+        after: Duration::from_secs(1),
+        code: 0,
+    };
+    let _kubelet = ScriptedKubelet::spawn(bench.client.clone(), &bench.namespace, move |_, _| exit);
+    let status = bench.phase("large", "Succeeded").await?.status.unwrap();
     assert!(
         status
             .replica_statuses
             .values()
             .all(|role| role.restarts == 0),
         "{status:?}"
-    );
-    assert_eq!(
-        bench
-            .services
-            .list(&ListParams::default())
-            .await?
-            .items
-            .len(),
-        151
     );
     // Of what was under way when it was killed the audit log says that nobody took the answer.
     assert!(
