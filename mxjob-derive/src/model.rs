@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::{Data, DataEnum, DeriveInput, Fields, Ident, Variant};
+use syn::{Data, DataEnum, DeriveInput, Fields, Ident, Type, Variant};
 
 use crate::attr::{ModeKeys, RoleKeys, RoleRef, SetKeys};
 use crate::errors::Errors;
@@ -14,7 +14,21 @@ pub(crate) struct RoleSet {
     /// The enum.
     pub(crate) ident: Ident,
     pub(crate) keys: SetKeys,
+    /// The roles of its own.
     pub(crate) roles: Vec<Role>,
+    /// The sets that it extends.
+    pub(crate) bases: Vec<Base>,
+}
+
+/// A set that is extended.
+#[derive(Debug)]
+pub(crate) struct Base {
+    /// The variant.
+    pub(crate) ident: Ident,
+    /// The enum that it holds.
+    pub(crate) set: Type,
+    /// How many roles of its own the extension declares before it.
+    pub(crate) after: usize,
 }
 
 /// One role of the set's own.
@@ -32,15 +46,18 @@ impl RoleSet {
     pub(crate) fn read(input: &DeriveInput) -> syn::Result<Self> {
         let mut errors = Errors::default();
         let keys = SetKeys::read(&input.attrs, &mut errors);
-        let mut roles = Vec::new();
+        let (mut roles, mut bases) = (Vec::new(), Vec::new());
         match &input.data {
             Data::Enum(data) => {
                 whole(input, data, &mut errors);
-                roles.extend(
-                    data.variants
-                        .iter()
-                        .map(|variant| role(variant, &mut errors)),
-                );
+                for variant in &data.variants {
+                    let keys = RoleKeys::read(&variant.attrs, &mut errors);
+                    if keys.extend.is_some() {
+                        bases.extend(base(variant, roles.len(), &mut errors));
+                    } else {
+                        roles.push(role(variant, keys, &mut errors));
+                    }
+                }
             }
             Data::Struct(data) => errors.at(data.struct_token, NOT_AN_ENUM),
             Data::Union(data) => errors.at(data.union_token, NOT_AN_ENUM),
@@ -49,10 +66,17 @@ impl RoleSet {
             ident: input.ident.clone(),
             keys,
             roles,
+            bases,
         })
     }
 
-    /// The role that a reference names.
+    /// The base set whose role a reference names.
+    pub(crate) fn base_of(&self, reference: &RoleRef) -> Option<&Base> {
+        let variant = reference.base.as_ref()?;
+        self.bases.iter().find(|base| base.ident == *variant)
+    }
+
+    /// The role of its own that a reference names.
     pub(crate) fn find(&self, reference: &RoleRef) -> Option<&Role> {
         self.roles.iter().find(|role| reference.names(&role.ident))
     }
@@ -61,6 +85,16 @@ impl RoleSet {
     pub(crate) fn mode_of(&self, role: &Role) -> Option<&ModeKeys> {
         let name = role.keys.mode.as_ref()?;
         self.keys.modes.iter().find(|mode| mode.name == *name)
+    }
+
+    /// The mode of a role, when it may be one: declared here, or left to a base set.
+    pub(crate) fn mode_name<'a>(&'a self, role: &'a Role) -> Option<&'a Ident> {
+        role.keys.mode.as_ref().filter(|mode| self.has_mode(mode))
+    }
+
+    /// True for a mode that is declared here, and for every other one when a base set may have it.
+    pub(crate) fn has_mode(&self, name: &Ident) -> bool {
+        !self.bases.is_empty() || self.keys.modes.iter().any(|mode| mode.name == *name)
     }
 
     /// The roles of a mode.
@@ -106,27 +140,27 @@ fn whole(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) {
     }
 }
 
-fn role(variant: &Variant, errors: &mut Errors) -> Role {
-    let keys = RoleKeys::read(&variant.attrs, errors);
+fn base(variant: &Variant, after: usize, errors: &mut Errors) -> Option<Base> {
+    let ident = variant.ident.clone();
+    if let Fields::Unnamed(fields) = &variant.fields
+        && fields.unnamed.len() == 1
+    {
+        let set = fields.unnamed.first()?.ty.clone();
+        return Some(Base { ident, set, after });
+    }
+    let fields = &variant.fields;
+    let message =
+        format!("`extend` needs a variant with exactly one base set: write `{ident}(MxRole)`");
+    errors.at(quote!(#ident #fields), message);
+    None
+}
+
+fn role(variant: &Variant, keys: RoleKeys, errors: &mut Errors) -> Role {
     let ident = &variant.ident;
-    match (&keys.extend, &variant.fields) {
-        (None, Fields::Unit) => {}
-        (None, fields) => {
-            let message = format!(
-                "role `{ident}` holds data: remove it, or mark the variant `#[role(extend)]`"
-            );
-            errors.at(fields, message);
-        }
-        (Some(key), Fields::Unnamed(fields)) if fields.unnamed.len() == 1 => {
-            errors.at(key, "`extend`: extending a role set is not supported yet");
-        }
-        (Some(_), fields) => {
-            let message = format!(
-                "`extend` needs a variant with exactly one base set: write `{ident}(MxRole)`"
-            );
-            let fields = fields.to_token_stream();
-            errors.at(quote!(#ident #fields), message);
-        }
+    if !matches!(variant.fields, Fields::Unit) {
+        let message =
+            format!("role `{ident}` holds data: remove it, or mark the variant `#[role(extend)]`");
+        errors.at(&variant.fields, message);
     }
     let name = match &keys.rename {
         Some(rename) => rename.value(),

@@ -1,6 +1,8 @@
 //! What a role set is: the trait that `#[derive(ReplicaRole)]` implements and the table behind it.
 
 mod env;
+#[doc(hidden)]
+pub mod extend;
 pub mod mx;
 mod restart;
 pub mod table;
@@ -26,6 +28,18 @@ impl RoleId {
     /// The position in the table.
     pub const fn position(self) -> usize {
         self.0 as usize
+    }
+
+    /// The place in a table where `count` roles come before this one's table.
+    #[must_use]
+    pub fn after(self, count: usize) -> Self {
+        Self(u8::try_from(self.position() + count).unwrap_or(u8::MAX))
+    }
+
+    /// The place in the table that starts after `count` roles; `None`: it is one of those.
+    pub fn since(self, count: usize) -> Option<Self> {
+        let position = self.position().checked_sub(count)?;
+        u8::try_from(position).ok().map(Self)
     }
 }
 

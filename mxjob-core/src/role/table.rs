@@ -5,8 +5,11 @@
 
 use super::{Env, RestartPolicy, RoleId};
 
+/// Most roles of a set: what the API server's cost budget for rules has room for.
+pub const MOST_ROLES: usize = 16;
+
 /// Everything declared about a set of replica roles.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RoleTable {
     /// The custom resource that the set makes.
@@ -33,6 +36,19 @@ impl RoleTable {
             config_env: None,
             modes,
             roles,
+        }
+    }
+
+    /// A table of an extension: with the names of its first base set.
+    pub const fn extending(
+        base: &'static Self,
+        modes: &'static [Mode],
+        roles: &'static [Role],
+    ) -> Self {
+        Self {
+            modes,
+            roles,
+            ..*base
         }
     }
 
@@ -162,7 +178,7 @@ impl Port {
 }
 
 /// A way in which a job can run, like training or tuning.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Mode {
     /// Name, as in `spec.jobMode`.
@@ -212,7 +228,7 @@ impl Mode {
 }
 
 /// What was declared about one role.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 #[allow(
     clippy::struct_excessive_bools,

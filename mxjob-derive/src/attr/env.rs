@@ -31,6 +31,16 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    /// The key, the role, and whether only one replica is meant, of a value that is an address.
+    pub(crate) fn address(&self) -> Option<(&'static str, &RoleRef, bool)> {
+        match self {
+            Self::Host(role) => Some(("host", role, true)),
+            Self::Port(role) => Some(("port", role, true)),
+            Self::Hosts(role) => Some(("hosts", role, false)),
+            _ => None,
+        }
+    }
+
     /// The role that the value is about.
     pub(crate) fn role(&self) -> Option<&RoleRef> {
         match self {

@@ -2,7 +2,7 @@
 
 use syn::Ident;
 
-use crate::attr::{Env, ModeKeys, Source, Switch};
+use crate::attr::{Env, Switch};
 use crate::errors::Errors;
 use crate::model::RoleSet;
 
@@ -10,11 +10,11 @@ use crate::model::RoleSet;
 pub(super) fn addresses(set: &RoleSet, errors: &mut Errors) {
     for mode in &set.keys.modes {
         for env in &mode.env {
-            address(set, mode, env, errors);
+            address(set, &mode.name, env, errors);
         }
     }
     for role in &set.roles {
-        let Some(mode) = set.mode_of(role) else {
+        let Some(mode) = set.mode_name(role) else {
             continue;
         };
         for env in &role.keys.env {
@@ -23,22 +23,19 @@ pub(super) fn addresses(set: &RoleSet, errors: &mut Errors) {
     }
 }
 
-fn address(set: &RoleSet, mode: &ModeKeys, env: &Env, errors: &mut Errors) {
-    let (source, reference, single) = match &env.source {
-        Source::Host(role) => ("host", role, true),
-        Source::Port(role) => ("port", role, true),
-        Source::Hosts(role) => ("hosts", role, false),
-        _ => return,
+fn address(set: &RoleSet, mode: &Ident, env: &Env, errors: &mut Errors) {
+    let Some((source, reference, single)) = env.source.address() else {
+        return;
     };
     let Some(role) = set.find(reference) else {
         return;
     };
-    let (name, text) = (&mode.name, reference.text());
-    if let Some(other) = set.mode_of(role).filter(|other| other.name != *name) {
+    let text = reference.text();
+    let other = set.mode_name(role).filter(|other| *other != mode);
+    if let Some(other) = other {
         let message = format!(
-            "`{source}({text})` names a role of mode `{}`, which a job of mode `{name}` never has: \
-             name a role of `{name}`",
-            other.name
+            "`{source}({text})` names a role of mode `{other}`, which a job of mode `{mode}` never has: \
+             name a role of `{mode}`"
         );
         errors.at(&reference.path, message);
     } else if single && role.fewest() == 0 {

@@ -25,7 +25,8 @@ pub(super) fn of_roles(set: &RoleSet, errors: &mut Errors) {
                     example(&declared)
                 ),
             ),
-            Some(mode) if set.mode_of(role).is_none() => {
+            // Whether a base set has it shows when that is compiled: see `expand::checks`.
+            Some(mode) if set.mode_of(role).is_none() && set.bases.is_empty() => {
                 let message = suggest::unknown("`mode`", &mode.to_string(), &declared);
                 let declare =
                     format!("declare `mode({mode}, chief = [{ident}])` in `#[roles(..)]`");
@@ -65,7 +66,8 @@ pub(super) fn of_set(set: &RoleSet, errors: &mut Errors) {
         }
         if set.roles_of(mode).next().is_some() {
             of_mode(set, mode, errors);
-        } else if set.roles.iter().all(|role| set.mode_of(role).is_some()) {
+        } else if !set.bases.is_empty() || set.roles.iter().all(|role| set.mode_of(role).is_some())
+        {
             let message =
                 format!("mode `{name}` has no role: remove it, or write `mode = {name}` on a role");
             errors.at(name, message);
@@ -101,10 +103,17 @@ fn of_mode(set: &RoleSet, mode: &ModeKeys, errors: &mut Errors) {
 fn members(set: &RoleSet, mode: &ModeKeys, key: &str, roles: &[RoleRef], errors: &mut Errors) {
     let name = &mode.name;
     for (position, reference) in roles.iter().enumerate() {
+        let text = reference.text();
+        if set.base_of(reference).is_some() {
+            let message = format!(
+                "`{key}` of mode `{name}` names `{text}`, which is of a mode of the base set: \
+                 name a role of `{name}`"
+            );
+            errors.at(&reference.path, message);
+        }
         let Some(role) = set.find(reference) else {
             continue;
         };
-        let text = reference.text();
         if roles
             .iter()
             .take(position)

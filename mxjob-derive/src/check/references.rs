@@ -12,13 +12,24 @@ pub(super) fn known(set: &RoleSet, errors: &mut Errors) {
         .iter()
         .map(|role| role.ident.to_string())
         .collect();
-    for reference in all(set).filter(|reference| set.find(reference).is_none()) {
-        let message = match &reference.base {
-            Some(base) => format!(
-                "`{}` names a base set that is not there: add a variant `{base}` marked `#[role(extend)]`",
-                reference.text()
+    let unknown =
+        |reference: &&RoleRef| set.find(reference).is_none() && set.base_of(reference).is_none();
+    for reference in all(set).filter(unknown) {
+        let text = reference.text();
+        let message = match (&reference.base, set.bases.first()) {
+            (Some(base), None) => format!(
+                "`{text}` names a base set that is not there: add a variant `{base}` marked `#[role(extend)]`"
             ),
-            None => suggest::unknown("role", &reference.text(), &variants),
+            (Some(_), Some(first)) => format!(
+                "`{text}` names a base set that is not there: write `{}::{}`",
+                first.ident, reference.role
+            ),
+            (None, Some(first)) => format!(
+                "{}; a role of the base set is written `{}::{text}`",
+                suggest::unknown("role", &text, &variants).trim_end_matches('?'),
+                first.ident
+            ),
+            (None, None) => suggest::unknown("role", &text, &variants),
         };
         errors.at(&reference.path, message);
     }

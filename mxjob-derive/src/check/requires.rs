@@ -35,13 +35,12 @@ fn of_role(set: &RoleSet, role: &Role, errors: &mut Errors) {
                 format!("`{text}` is in `requires` twice: remove one"),
             );
         }
-        let Some((own, other)) = set.mode_of(role).zip(set.mode_of(target)) else {
+        let Some((own, other)) = set.mode_name(role).zip(set.mode_name(target)) else {
             continue;
         };
-        if own.name != other.name {
+        if own != other {
             let message = format!(
-                "`requires` names `{text}` of mode `{}`, which a job of mode `{}` never has: remove it",
-                other.name, own.name
+                "`requires` names `{text}` of mode `{other}`, which a job of mode `{own}` never has: remove it"
             );
             errors.at(&reference.path, message);
         }

@@ -23,6 +23,30 @@ fn mx() -> TokenStream {
 #[test]
 fn of_the_mxnet_set() {
     let written = pretty(mx());
+    assert!(
+        written.lines().count() < 400,
+        "this much for six roles is slow to compile"
+    );
+    insta::assert_snapshot!(written);
+}
+
+#[test]
+fn of_an_extension() {
+    let written = pretty(quote! {
+        #[roles(crd(group = "example.org", kind = "TeamJob"), mode(Report, chief = [Reporter]))]
+        enum Roles {
+            #[role(mode = Report, replicas = 1)]
+            Reporter,
+            #[role(extend)]
+            Mx(MxRole),
+            #[role(extend)]
+            Other(other::Roles),
+            #[role(mode = MXTrain, replicas = 0.., requires = [Mx::Worker], env(
+                CHIEF = host(Mx::Scheduler), REPORTERS = count(Reporter),
+            ))]
+            Reader,
+        }
+    });
     insta::assert_snapshot!(written);
 }
 

@@ -1,85 +1,22 @@
-//! The table and the trait impls of a role set without mistakes.
+//! The table, as calls of the constant functions of `mxjob_core::role`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Ident, LitStr, Path};
+use syn::{Ident, LitStr};
 
 use crate::attr::{CrdKeys, Env, ModeKeys, PortKeys, RoleRef, Source, Switch};
-use crate::model::{Role, RoleSet};
-
-/// Everything that the derive writes.
-pub(crate) fn role_set(set: &RoleSet) -> TokenStream {
-    let role_mod = role_mod(set.keys.core.as_ref());
-    let at = Paths {
-        set,
-        role_mod: &role_mod,
-    };
-    let enum_name = &set.ident;
-    let table = at.table();
-    let idents: Vec<&Ident> = set.roles.iter().map(|role| &role.ident).collect();
-    let names = set.roles.iter().map(|role| &role.name);
-    let positions = (0..set.roles.len()).map(proc_macro2::Literal::usize_unsuffixed);
-    let positions: Vec<_> = positions.collect();
-    quote! {
-        const _: () = #role_mod::assert_role_key::<#enum_name>();
-
-        #[automatically_derived]
-        impl #role_mod::ReplicaRole for #enum_name
-        where
-            for<'role> Self: #role_mod::RoleKey,
-        {
-            const TABLE: &'static #role_mod::RoleTable = &#table;
-
-            fn id(self) -> #role_mod::RoleId {
-                #role_mod::RoleId::new(match self { #(Self::#idents => #positions,)* })
-            }
-
-            fn from_id(id: #role_mod::RoleId) -> ::core::option::Option<Self> {
-                match id.position() {
-                    #(#positions => ::core::option::Option::Some(Self::#idents),)*
-                    _ => ::core::option::Option::None,
-                }
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::str::FromStr for #enum_name
-        where
-            for<'role> Self: #role_mod::RoleKey,
-        {
-            type Err = #role_mod::UnknownRole;
-
-            fn from_str(name: &::core::primitive::str) -> ::core::result::Result<Self, Self::Err> {
-                <Self as #role_mod::ReplicaRole>::parse(name)
-                    .ok_or_else(|| #role_mod::UnknownRole::new(name, <Self as #role_mod::ReplicaRole>::TABLE))
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::fmt::Display for #enum_name {
-            fn fmt(&self, formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                formatter.pad(match *self { #(Self::#idents => #names,)* })
-            }
-        }
-    }
-}
-
-/// The module that holds the trait and the table.
-pub(crate) fn role_mod(core: Option<&Path>) -> TokenStream {
-    core.map_or_else(|| quote!(::mxjob_core::role), |path| quote!(#path::role))
-}
+use crate::model::{Base, Role, RoleSet};
 
 /// Writes the parts of the table.
-struct Paths<'a> {
-    set: &'a RoleSet,
-    role_mod: &'a TokenStream,
+pub(super) struct Table<'a> {
+    pub(super) set: &'a RoleSet,
+    pub(super) role_mod: &'a TokenStream,
 }
 
-impl Paths<'_> {
-    fn table(&self) -> TokenStream {
+impl Table<'_> {
+    /// The whole expression.
+    pub(super) fn expression(&self) -> TokenStream {
         let Self { set, role_mod } = self;
-        let modes = set.keys.modes.iter().map(|mode| self.mode(mode));
-        let roles = set.roles.iter().map(|role| self.role(role));
         let crd = set.keys.crd.as_ref().map(|crd| {
             let crd = self.crd(crd);
             quote!(.crd(#crd))
@@ -95,7 +32,48 @@ impl Paths<'_> {
             .config_env
             .as_ref()
             .map(|name| quote!(.config_env(#name)));
-        quote!(#role_mod::RoleTable::new(&[#(#modes),*], &[#(#roles),*]) #crd #container #port #config_env)
+        let names = quote!(#crd #container #port #config_env);
+        let modes = set.keys.modes.iter().map(|mode| self.mode(mode));
+        let modes = quote!(&[#(#modes),*]);
+        let Some(first) = set.bases.first() else {
+            let roles = set.roles.iter().map(|role| self.role(role));
+            return quote!(&#role_mod::RoleTable::new(#modes, &[#(#roles),*]) #names);
+        };
+        let first = base_table(role_mod, first);
+        let base_modes = set.bases.iter().map(|base| {
+            let table = base_table(role_mod, base);
+            quote!(#table.modes)
+        });
+        let roles = self.parts();
+        quote! {{
+            const MODES: #role_mod::extend::Joined<#role_mod::Mode> =
+                #role_mod::extend::modes(&[#(#base_modes,)* #modes]);
+            const ROLES: #role_mod::extend::Joined<#role_mod::Role> =
+                #role_mod::extend::roles(&[#(#roles),*]);
+            &#role_mod::RoleTable::extending(#first, MODES.items(), ROLES.items()) #names
+        }}
+    }
+
+    /// The roles of an extension: its own, and those of base sets where their variants stand.
+    fn parts(&self) -> Vec<TokenStream> {
+        let Self { set, role_mod } = self;
+        let mut parts = Vec::new();
+        let mut own = set.roles.as_slice();
+        let mut done = 0;
+        for base in &set.bases {
+            let (before, after) = own.split_at(own.len().min(base.after - done));
+            parts.extend(self.part(before));
+            let table = base_table(role_mod, base);
+            parts.push(quote!(#table.roles));
+            (own, done) = (after, base.after);
+        }
+        parts.extend(self.part(own));
+        parts
+    }
+
+    fn part(&self, roles: &[Role]) -> Option<TokenStream> {
+        let written = roles.iter().map(|role| self.role(role));
+        (!roles.is_empty()).then(|| quote!(&[#(#written),*]))
     }
 
     fn crd(&self, crd: &CrdKeys) -> TokenStream {
@@ -231,4 +209,11 @@ fn switch(switch: Switch) -> TokenStream {
         Switch::WithoutModeEnv => quote!(.without_mode_env()),
         Switch::WithoutServices => quote!(.without_services()),
     }
+}
+
+/// The table of a base set. What is wrong with the type is said with the same words wherever this
+/// stands, so that the compiler says it once.
+pub(super) fn base_table(role_mod: &TokenStream, base: &Base) -> TokenStream {
+    let set = &base.set;
+    quote!(<#set as #role_mod::ReplicaRole>::TABLE)
 }
