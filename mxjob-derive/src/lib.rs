@@ -16,18 +16,165 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 
-/// Implements `mxjob_core::ReplicaRole` and `Display` for an enum whose variants are replica roles.
+/// # Replica roles as an enum
 ///
-/// On the enum `#[roles(..)]` takes `container`, `port(name, number)`, `config_env`,
-/// `mode(Name, chief = [..], workers = [..], fixed_membership, env(..))` (repeatable),
-/// `crd(group, kind, plural, singular, short_names)` and `crate = ::path`.
+/// Each variant is a role of a training job: a group of pods that run the same thing. From the enum come the
+/// CustomResourceDefinition with its validation, the defaults, the pods' environment, the services, the rule for
+/// success, and a whole operator and command line, `mxjob_operator::main::<Role>()`.
 ///
-/// On a variant `#[role(..)]` takes `mode`, `replicas` (`1`, `1..`, `0..=4`), `default`, `optional`,
-/// `requires = [..]`, `restart = [..]`, `gpu`, `label`, `env(..)`, `mode_env = false`,
-/// `services = false`, `container`, `port(..)`, `rename` and `extend`.
+/// ```
+/// use mxjob_core::{ReplicaRole, RoleTable};
 ///
-/// A variable of `env(..)` is `"text"`, `default("text")`, `role`, `index`, `count(Role)`,
-/// `host(Role)`, `port(Role)`, `hosts(Role)` or `field("metadata.namespace")`.
+/// #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ReplicaRole)]
+/// #[roles(
+///     crd(group = "render.example.org", kind = "RenderJob", short_names = ["rj"]),
+///     container = "render",
+///     port(name = "tiles", number = 7000),
+///     mode(Render, chief = [Merger], workers = [Renderer], env(
+///         MERGER = host(Merger),
+///         MERGER_PORT = port(Merger),
+///         RENDERERS = count(Renderer),
+///         QUALITY = default("high"),
+///     )),
+/// )]
+/// pub enum RenderRole {
+///     /// Puts the tiles together and writes the picture.
+///     #[role(mode = Render, replicas = 1)]
+///     Merger,
+///     /// Renders every n-th tile.
+///     #[role(mode = Render, replicas = 1..=64, default = 4, gpu, env(TILE = index))]
+///     Renderer,
+/// }
+///
+/// let table: &RoleTable = RenderRole::TABLE;
+/// assert_eq!(table.crd.plural, "renderjobs");
+/// assert_eq!(table.role(RenderRole::Renderer.id()).default, 4);
+/// assert_eq!("renderer".parse(), Ok(RenderRole::Renderer));
+/// assert_eq!(RenderRole::Merger.to_string(), "Merger");
+/// ```
+///
+/// A manifest of that set:
+///
+/// ```yaml
+/// apiVersion: render.example.org/v1
+/// kind: RenderJob
+/// metadata: {name: film}
+/// spec:
+///   mxReplicaSpecs:
+///     Merger: {template: {spec: {containers: [{name: render, image: example.org/render:1}]}}}
+///     Renderer: {replicas: 8, template: {spec: {containers: [{name: render, image: example.org/render:1}]}}}
+/// ```
+///
+/// The derive implements `mxjob_core::ReplicaRole` (the table, names and ids), `FromStr` (any letter case) and
+/// `Display`. It writes nothing but that table: what the keys mean is in mxjob-core. All mistakes are reported in one
+/// compile, each where it stands.
+///
+/// # Keys of `#[roles(..)]`, on the enum
+///
+/// | key | means | without it |
+/// |---|---|---|
+/// | `mode(Name, ..)` | a way in which a job can run, see below; repeatable. A job has roles of one mode | |
+/// | `crd(group = "..", kind = "..")` | the custom resource; also `plural`, `singular`, `short_names = [".."]` | `kubeflow.org`, `MXJob`; in an extension the base set's |
+/// | `container = ".."` | name of the container in which a replica's work runs: its exit code counts, it gets the port | `"main"` |
+/// | `port(name = "..", number = 9091)` | port that is added to that container unless the manifest has one of that name | `job-port`, 9091 |
+/// | `config_env = ".."` | environment variable with the whole layout of the job, as JSON: `{"cluster": .., "labels": .., "task": ..}` | no such variable |
+/// | `crate = ::path` | where mxjob-core is, for a crate that re-exports it; an absolute path | `::mxjob_core` |
+///
+/// # Keys of `mode(Name, ..)`
+///
+/// | key | means | without it |
+/// |---|---|---|
+/// | `chief = [Role, ..]` | the first of these roles that a job has decides whether it has succeeded; a job needs one of them | an error |
+/// | `workers = [Role, ..]` | roles that the job waits for after its chief, and that `successPolicy: AllWorkers` looks at | none |
+/// | `fixed_membership` | replicas cannot come back, or be added, while the others run: a new size restarts the whole job, and `mxjob lint` warns about restart policies that cannot help | they can |
+/// | `env(..)` | variables of every role of the mode | none |
+///
+/// # Keys of `#[role(..)]`, on a variant
+///
+/// | key | means | without it |
+/// |---|---|---|
+/// | `mode = Name` | the mode that the role belongs to | an error |
+/// | `replicas = 1`, `1..`, `0..=4` | how many replicas a job may have of it | an error |
+/// | `default = 2` | how many it has when the manifest does not say | the least, but at least 1 |
+/// | `optional` | a job of the mode need not have the role | it must |
+/// | `requires = [Role, ..]` | roles of the mode that must have a replica when this one has | none |
+/// | `restart = [OnFailure, ..]` | the restart policies that a manifest may ask for, the default first | `Never`, `OnFailure`, `Always`, `ExitCode` |
+/// | `gpu` | the role uses accelerators; `mxjob lint` warns about others that ask for them | it does not |
+/// | `label` | the role's `label` of the manifest goes into the `config_env` variable | it is left out |
+/// | `env(..)` | variables of this role, after those of its mode | none |
+/// | `mode_env = false` | the role does not get the variables of its mode | it does |
+/// | `services = false` | its replicas have no services, nobody connects to them | one each |
+/// | `container = ".."`, `port(..)` | others than the set's | the set's |
+/// | `rename = ".."` | the role's name in manifests | the variant's |
+/// | `extend` | the variant holds a base set, see below; stands alone | a role |
+///
+/// Doc comments of the variants are what `kubectl explain` shows about the roles.
+///
+/// # Where variables come from
+///
+/// A variable is written `NAME = source`, with one of these sources. `default` lets a value in the manifest win; all
+/// others win over the manifest.
+///
+/// | source | value |
+/// |---|---|
+/// | `"text"` | the text |
+/// | `default("text")` | the text, unless the manifest sets the variable |
+/// | `role` | the replica's role, in lower case |
+/// | `index` | the replica's index in its role, from 0 |
+/// | `count(Role)` | number of replicas of a role; 0 when the job does not have it |
+/// | `host(Role)` | host name of the role's replica 0 |
+/// | `port(Role)` | port of the role's replica 0 |
+/// | `hosts(Role)` | `host:port` of all replicas of a role, in the order of their index, with commas between |
+/// | `field("metadata.namespace")` | a field of the pod, by the downward API |
+///
+/// An `env(..)` that asks for `host`, `port` or `hosts` of a role which the job at hand does not have is left out whole.
+///
+/// # Extending a set
+///
+/// A variant marked `extend` holds another role set, from this crate or another one. Its roles, modes, container,
+/// port, layout variable and custom resource come along; `#[roles(..)]` may say otherwise, and may declare more modes.
+/// Roles of the base set are written `Variant::Role`, also those that the base set itself has from a base set; where
+/// the base set has renamed one, by that name.
+///
+/// ```
+/// use mxjob_core::{MxRole, ReplicaRole};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ReplicaRole)]
+/// pub enum MyRole {
+///     #[role(extend)]
+///     Mx(MxRole),
+///     /// Scores checkpoints while training runs.
+///     #[role(mode = MXTrain, mode_env = false, replicas = 0..=1, default = 0, optional, restart = [OnFailure], env(
+///         EVAL_SCHEDULER = host(Mx::Scheduler), EVAL_WORKERS = hosts(Mx::Worker)))]
+///     Evaluator,
+/// }
+///
+/// assert_eq!(MyRole::parse("worker"), Some(MyRole::Mx(MxRole::Worker)));
+/// assert_eq!(MyRole::TABLE.crd.kind, "MXJob");
+/// ```
+///
+/// # Beyond the table
+///
+/// What a table cannot say is code: implement `mxjob_core::Custom` for the enum, which has a method for each such
+/// thing (for one, to edit a replica's pod), and use the set as `mxjob_core::Customized<MyRole>`.
+///
+/// # From the enum to a program
+///
+/// ```text
+/// fn main() -> std::process::ExitCode {
+///     mxjob_operator::main::<my_roles::MyRole>()
+/// }
+/// ```
+///
+/// is the operator, `run`, `lint`, `plan` and `crds` for the set. In the build script of that program
+///
+/// ```text
+/// fn main() -> std::io::Result<()> {
+///     mxjob_build::write_crds::<my_roles::MyRole>("crds")
+/// }
+/// ```
+///
+/// keeps the CustomResourceDefinition beside it up to date.
 #[proc_macro_derive(ReplicaRole, attributes(role, roles))]
 pub fn replica_role(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive::replica_role(input.into()).into()

@@ -1,5 +1,6 @@
 //! What a role set is: the trait that `#[derive(ReplicaRole)]` implements and the table behind it.
 
+mod custom;
 mod env;
 #[doc(hidden)]
 pub mod extend;
@@ -10,6 +11,7 @@ pub mod table;
 use std::fmt;
 use std::hash::Hash;
 
+pub use custom::{Custom, Customized, EditPod, Peers};
 pub use env::{Env, Source};
 pub use restart::RestartPolicy;
 pub use table::{Crd, Mode, Port, Role, RoleTable};

@@ -3,7 +3,7 @@
 //! Every struct is made by a `const fn new` with the keys that must be there and changed by
 //! `const fn` setters, so that a table written by hand keeps compiling when a key is added.
 
-use super::{Env, RestartPolicy, RoleId};
+use super::{EditPod, Env, RestartPolicy, RoleId};
 
 /// Most roles of a set: what the API server's cost budget for rules has room for.
 pub const MOST_ROLES: usize = 16;
@@ -24,6 +24,8 @@ pub struct RoleTable {
     pub modes: &'static [Mode],
     /// The roles, in the order of declaration.
     pub roles: &'static [Role],
+    /// Code that changes pods, from [`Custom`](super::Custom).
+    pub edit_pod: Option<EditPod>,
 }
 
 impl RoleTable {
@@ -36,6 +38,7 @@ impl RoleTable {
             config_env: None,
             modes,
             roles,
+            edit_pod: None,
         }
     }
 
@@ -48,6 +51,7 @@ impl RoleTable {
         Self {
             modes,
             roles,
+            edit_pod: None,
             ..*base
         }
     }
@@ -77,6 +81,13 @@ impl RoleTable {
     #[must_use]
     pub const fn config_env(mut self, name: &'static str) -> Self {
         self.config_env = Some(name);
+        self
+    }
+
+    /// Sets the code that changes pods.
+    #[must_use]
+    pub const fn edit_pod(mut self, edit: EditPod) -> Self {
+        self.edit_pod = Some(edit);
         self
     }
 

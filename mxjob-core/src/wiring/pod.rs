@@ -6,10 +6,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::{Wiring, env, labels};
 use crate::api::v1::Services;
 use crate::job::{Attempt, Replica, RoleSpec};
-use crate::role::RestartPolicy;
+use crate::role::{Peers, RestartPolicy, RoleId};
 
 pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attempt: Attempt) -> Pod {
     let mut spec = role.template.spec.clone().unwrap_or_default();
+    if let Some(edit) = wiring.job.table.edit_pod {
+        let peers = PeersOf {
+            wiring,
+            index: replica.index,
+        };
+        edit(replica.role, &mut spec, &peers);
+    }
     let ours = env::of_replica(wiring, role, replica);
     for container in &mut spec.containers {
         container.env =
@@ -24,6 +31,32 @@ pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attemp
         metadata: metadata(wiring, role, replica, attempt),
         spec: Some(spec),
         status: None,
+    }
+}
+
+/// What hand-written code may ask about a replica.
+struct PeersOf<'a> {
+    wiring: &'a Wiring<'a>,
+    index: u32,
+}
+
+impl Peers for PeersOf<'_> {
+    fn job(&self) -> &str {
+        &self.wiring.job.meta.name
+    }
+
+    fn index(&self) -> u32 {
+        self.index
+    }
+
+    fn count(&self, role: RoleId) -> u32 {
+        self.wiring.spec.role(role).map_or(0, |role| role.replicas)
+    }
+
+    fn address(&self, role: RoleId, index: u32) -> Option<(String, u16)> {
+        let of = self.wiring.spec.role(role)?;
+        let replica = Replica { role, index };
+        (index < of.replicas).then(|| (self.wiring.host(replica), self.wiring.port(of, replica)))
     }
 }
 

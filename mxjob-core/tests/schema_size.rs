@@ -1,0 +1,42 @@
+//! What a role costs in the CustomResourceDefinition, which every client-side apply stores twice.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use mxjob_core::{MxRole, ReplicaRole};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ReplicaRole)]
+enum Plain {
+    #[role(extend)]
+    Mx(MxRole),
+    /// Looks at it.
+    #[role(mode = MXTrain, replicas = 0.., optional)]
+    Looker,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ReplicaRole)]
+enum Bounded {
+    #[role(extend)]
+    Mx(MxRole),
+    /// Looks at it.
+    #[role(mode = MXTrain, replicas = 0..=1, optional, restart = [OnFailure])]
+    Looker,
+}
+
+fn text<R: ReplicaRole>() -> String {
+    serde_json::to_string(&mxjob_core::schema::crd(R::TABLE)).unwrap()
+}
+
+/// Bytes that the set `R` adds, without the names and descriptions of its new role.
+fn added<R: ReplicaRole>() -> usize {
+    let text = text::<R>();
+    let names = text.to_lowercase().matches("looker").count() * "looker".len();
+    println!("{} bytes in all", text.len() - self::text::<MxRole>().len());
+    text.len() - self::text::<MxRole>().len() - names - "Looks at it.".len()
+}
+
+#[test]
+fn one_more_role_adds_less_than_100_bytes_beside_its_own_text() {
+    let plain = added::<Plain>();
+    println!("plain {plain}, bounded {}", added::<Bounded>());
+    assert!(plain < 100, "{plain} bytes");
+}
