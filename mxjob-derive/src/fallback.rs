@@ -7,7 +7,7 @@ use syn::DeriveInput;
 
 use crate::attr::SetKeys;
 use crate::errors::Errors;
-use crate::expand::role_mod;
+use crate::expand::{by_name, role_mod};
 
 /// Impls that compile; they never run.
 pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
@@ -25,7 +25,14 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
                 + ::core::hash::Hash + ::core::marker::Send + ::core::marker::Sync + 'static
         }
     });
+    let by_name = input
+        .generics
+        .params
+        .is_empty()
+        .then(|| by_name(ident, &role_mod));
     quote! {
+        #by_name
+
         #[automatically_derived]
         impl #impl_generics #role_mod::ReplicaRole for #ident #type_generics #bounds {
             const TABLE: &'static #role_mod::RoleTable = &#role_mod::RoleTable::new(&[], &[]);

@@ -1,5 +1,7 @@
 //! What a role set is: the trait that `#[derive(ReplicaRole)]` implements and the table behind it.
 
+#[doc(hidden)]
+pub mod by_name;
 mod custom;
 mod env;
 #[doc(hidden)]

@@ -5,7 +5,7 @@ mod table;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use syn::Path;
+use syn::{Ident, Path};
 
 use crate::model::{Base, Role, RoleSet};
 use table::{Table, base_table};
@@ -18,6 +18,7 @@ pub(crate) fn role_set(set: &RoleSet) -> TokenStream {
     let table = Table { set, role_mod }.expression();
     let ids = Ids { set, role_mod };
     let (id, from_id, names) = (ids.id(), ids.role(), ids.names());
+    let by_name = by_name(enum_name, role_mod);
     quote! {
         const _: () = #role_mod::assert_role_key::<#enum_name>();
         #checks
@@ -38,23 +39,53 @@ pub(crate) fn role_set(set: &RoleSet) -> TokenStream {
             }
         }
 
-        #[automatically_derived]
-        impl ::core::str::FromStr for #enum_name
-        where
-            for<'role> Self: #role_mod::RoleKey,
-        {
-            type Err = #role_mod::UnknownRole;
-
-            fn from_str(name: &::core::primitive::str) -> ::core::result::Result<Self, Self::Err> {
-                <Self as #role_mod::ReplicaRole>::parse(name)
-                    .ok_or_else(|| #role_mod::UnknownRole::new(name, <Self as #role_mod::ReplicaRole>::TABLE))
-            }
-        }
+        #by_name
 
         #[automatically_derived]
         impl ::core::fmt::Display for #enum_name {
             fn fmt(&self, formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 formatter.pad(match *self { #names })
+            }
+        }
+    }
+}
+
+/// The impls that read and write a role as its name, also as a key of a map.
+pub(crate) fn by_name(enum_name: &Ident, role_mod: &TokenStream) -> TokenStream {
+    let bound = quote!(where for<'role> Self: #role_mod::RoleKey);
+    let result = quote!(::core::result::Result);
+    quote! {
+        #[automatically_derived]
+        impl ::core::str::FromStr for #enum_name #bound {
+            type Err = #role_mod::UnknownRole;
+
+            fn from_str(name: &::core::primitive::str) -> #result<Self, Self::Err> {
+                #role_mod::by_name::parse(name)
+            }
+        }
+
+        #[automatically_derived]
+        impl #role_mod::by_name::Serialize for #enum_name #bound {
+            fn serialize<S: #role_mod::by_name::Serializer>(&self, serializer: S) -> #result<S::Ok, S::Error> {
+                #role_mod::by_name::serialize(*self, serializer)
+            }
+        }
+
+        #[automatically_derived]
+        impl<'de> #role_mod::by_name::Deserialize<'de> for #enum_name #bound {
+            fn deserialize<D: #role_mod::by_name::Deserializer<'de>>(deserializer: D) -> #result<Self, D::Error> {
+                #role_mod::by_name::deserialize(deserializer)
+            }
+        }
+
+        #[automatically_derived]
+        impl #role_mod::by_name::JsonSchema for #enum_name #bound {
+            fn schema_name() -> #role_mod::by_name::SchemaName {
+                #role_mod::by_name::SchemaName::Borrowed(::core::stringify!(#enum_name))
+            }
+
+            fn json_schema(_: &mut #role_mod::by_name::SchemaGenerator) -> #role_mod::by_name::Schema {
+                #role_mod::by_name::schema::<Self>()
             }
         }
     }

@@ -49,6 +49,16 @@ impl<R> MXJob<R> {
     }
 }
 
+impl<R: ReplicaRole> MXJob<R> {
+    /// The replicas of a role, in whatever letter case the manifest names it.
+    pub fn role(&self, role: R) -> Option<&ReplicaSpec> {
+        let mut entries = self.spec.mx_replica_specs.iter();
+        entries
+            .find(|(key, _)| R::parse(key) == Some(role))
+            .map(|(_, entry)| entry)
+    }
+}
+
 impl<R: ReplicaRole> Serialize for MXJob<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("MXJob", 5)?;
