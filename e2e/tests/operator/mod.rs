@@ -39,9 +39,18 @@ impl Operator {
 
     /// Starts one with these arguments.
     pub(crate) fn start_with(plane: &ControlPlane, arguments: &[&str]) -> Result<Self> {
+        Self::start_program(env!("CARGO_BIN_EXE_e2e-mxjob"), plane, arguments)
+    }
+
+    /// Starts that program with these arguments.
+    pub(crate) fn start_program(
+        program: &str,
+        plane: &ControlPlane,
+        arguments: &[&str],
+    ) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let log = File::create(folder.path().join("log"))?;
-        let child = Command::new(env!("CARGO_BIN_EXE_e2e-mxjob"))
+        let child = Command::new(program)
             .arg("operator")
             .arg("--kubeconfig")
             .arg(plane.kubeconfig())
