@@ -1,17 +1,23 @@
 //! The operator is killed, told to stop, started again.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "of JSON, where a missing key is null"
+)]
+
 mod operator;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
-use e2e::ScriptedKubelet;
-use e2e::deadline::until;
+use anyhow::{Context as _, Result, ensure};
+use e2e::deadline::{Seen, until};
 use e2e::kubelet::Behaviour;
+use e2e::{ControlPlane, ScriptedKubelet};
 use kube::api::ListParams;
 use mxjob_core::{MxRole, ReplicaRole as _};
 use operator::{Bench, Operator, PATIENCE, training};
+use serde_json::json;
 
 const WORKERS: u32 = 150;
 
@@ -73,22 +79,55 @@ async fn told_to_stop_in_mid_start_it_stops_in_good_order() -> Result<()> {
     operator.says("caches are complete").await?;
     bench.create(&training("large", 0, WORKERS)).await?;
     some_pods(&bench, 10).await?;
+    // What is under way now stays so until the operator has been told.
+    signal_apiserver(plane, "-STOP").await?;
+    operator.tell_to_stop()?;
+    signal_apiserver(plane, "-CONT").await?;
     let start = Instant::now();
-    let status = operator.terminate(Duration::from_secs(5)).await?;
+    let status = operator.end(Duration::from_secs(5)).await?;
     assert!(status.success(), "{status}");
-    let there = bench.pods.list(&ListParams::default()).await?.items.len();
+    let made = there(&bench).await?;
     assert!(
-        there < 151,
-        "it stopped {:?} later, with {there} pods",
+        made.0 < 151,
+        "it stopped {:?} later, with {made:?} pods and services",
         start.elapsed()
     );
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!(
-        bench.pods.list(&ListParams::default()).await?.items.len(),
-        there,
-        "nothing comes after the end"
-    );
+    // It has waited for its answers: nothing of it is under way and comes later.
+    until("an answer to every create", PATIENCE, || async {
+        let answers = |resource| bench.writes(plane, "create", resource);
+        let answered = (answers("pods")?, answers("services")?);
+        Ok(if answered == made {
+            Seen::Done(())
+        } else {
+            Seen::NotYet(format!("{answered:?} of {made:?}"))
+        })
+    })
+    .await?;
+    // Events are sent beside the work, and only for a while after its end.
+    let mut requests = bench.requests_about(plane, "large")?;
+    requests.retain(|event| event["objectRef"]["resource"] != json!("events"));
+    let cut_off = requests
+        .iter()
+        .find(|event| event["responseStatus"]["code"] == json!(504));
+    assert_eq!(cut_off, None, "it did not wait for an answer");
+    assert_eq!(there(&bench).await?, made, "nothing comes after the end");
     Ok(())
+}
+
+/// Sends a signal to the apiserver.
+async fn signal_apiserver(plane: &ControlPlane, signal: &str) -> Result<()> {
+    let pids = plane.pids().await;
+    let apiserver = pids.get(2).context("no apiserver")?.to_string();
+    let status = Command::new("kill").args([signal, &apiserver]).status()?;
+    ensure!(status.success(), "cannot send {signal}");
+    Ok(())
+}
+
+/// How many pods and services there are.
+async fn there(bench: &Bench) -> Result<(usize, usize)> {
+    let all = ListParams::default();
+    let (pods, services) = (bench.pods.list(&all), bench.services.list(&all));
+    Ok((pods.await?.items.len(), services.await?.items.len()))
 }
 
 #[tokio::test]
@@ -104,7 +143,7 @@ async fn idle_it_stops_at_once() -> Result<()> {
 #[tokio::test]
 async fn an_outage_of_the_server_is_survived() -> Result<()> {
     // A control plane of its own: others would be disturbed.
-    let plane = e2e::ControlPlane::start().await?;
+    let plane = ControlPlane::start().await?;
     plane
         .install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)])
         .await?;
@@ -114,7 +153,11 @@ async fn an_outage_of_the_server_is_survived() -> Result<()> {
     bench.create(&training("large", 0, WORKERS)).await?;
     some_pods(&bench, 10).await?;
     plane.stop_apiserver().await?;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    let before = bench.writes(&plane, "create", "pods")?;
+    assert!(before < 151, "stopped too late: all pods are there");
+    // Watches and creates have met the outage.
+    operator.says("cannot watch, trying again").await?;
+    operator.says(" refused namespace=").await?;
     plane.start_apiserver().await?;
     bench.pods(151).await?;
     assert!(
@@ -128,7 +171,7 @@ async fn an_outage_of_the_server_is_survived() -> Result<()> {
 #[tokio::test]
 async fn a_server_that_hangs_holds_up_no_stop() -> Result<()> {
     // A control plane of its own: others would be disturbed.
-    let plane = e2e::ControlPlane::start().await?;
+    let plane = ControlPlane::start().await?;
     plane
         .install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)])
         .await?;
@@ -137,12 +180,9 @@ async fn a_server_that_hangs_holds_up_no_stop() -> Result<()> {
     operator.says("caches are complete").await?;
     bench.create(&training("large", 0, WORKERS)).await?;
     some_pods(&bench, 10).await?;
-    let pids = plane.pids().await;
-    let apiserver = pids.get(2).context("no apiserver")?.to_string();
-    let signal = |name: &str| Command::new("kill").args([name, &apiserver]).status();
-    signal("-STOP")?;
+    signal_apiserver(&plane, "-STOP").await?;
     let status = operator.terminate(Duration::from_secs(5)).await;
-    signal("-CONT")?;
+    signal_apiserver(&plane, "-CONT").await?;
     assert!(status?.success());
 
     let _second = Operator::start(&plane, &bench.namespace)?;

@@ -9,20 +9,21 @@ mod operator;
 
 use std::fmt::Debug;
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use e2e::ScriptedKubelet;
+use e2e::deadline::until;
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use kube::{Resource, ResourceExt as _};
-use operator::{Bench, Operator, training};
+use operator::{Bench, Operator, PATIENCE, training};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn the_objects_are_those_that_the_plan_shows() -> Result<()> {
     let (bench, plane) = Bench::shared("objects").await?;
-    let manifest = training("digits", 2, 2);
+    let manifest = with_scratch(training("digits", 2, 2));
     let shown = shown(&manifest)?;
     // The server fills in its own defaults, so it is asked what it would make of them.
     let mut pods = would_be(&bench.pods, &shown, "Pod").await?;
@@ -34,17 +35,36 @@ async fn the_objects_are_those_that_the_plan_shows() -> Result<()> {
     for object in pods.iter_mut().chain(&mut services) {
         object["metadata"]["ownerReferences"][0]["uid"] = uid.clone().into();
     }
-    let made = bench.pods(5).await?;
-    assert_eq!(
-        made.iter().map(comparable).collect::<Vec<_>>(),
-        sorted(pods)
-    );
+    let made: Vec<_> = bench.pods(5).await?.iter().map(comparable).collect();
+    for pod in &made {
+        let spec = &pod["spec"];
+        assert_eq!(
+            spec["volumes"],
+            json!([{"name": "scratch", "emptyDir": {}}])
+        );
+        assert_eq!(
+            spec["containers"][0]["volumeMounts"],
+            json!([{"name": "scratch", "mountPath": "/data"}])
+        );
+    }
+    assert_eq!(made, sorted(pods));
     let made = bench.services.list(&ListParams::default()).await?;
     assert_eq!(
         made.iter().map(comparable).collect::<Vec<_>>(),
         sorted(services)
     );
     Ok(())
+}
+
+/// The job with an empty folder at `/data` in every container.
+fn with_scratch(mut manifest: Value) -> Value {
+    let roles = manifest["spec"]["mxReplicaSpecs"].as_object_mut();
+    for (_, role) in roles.into_iter().flatten() {
+        let spec = &mut role["template"]["spec"];
+        spec["volumes"] = json!([{"name": "scratch", "emptyDir": {}}]);
+        spec["containers"][0]["volumeMounts"] = json!([{"name": "scratch", "mountPath": "/data"}]);
+    }
+    manifest
 }
 
 /// The documents that `mxjob plan` prints.
@@ -97,13 +117,23 @@ fn comparable<K: Serialize>(object: &K) -> Value {
     ] {
         object["metadata"][key].take();
     }
-    // Names of the service account's token volume are random.
-    object["spec"]["volumes"].take();
-    let containers = object["spec"]["containers"].as_array_mut();
-    for container in containers.into_iter().flatten() {
-        container["volumeMounts"].take();
+    let spec = &mut object["spec"];
+    without_token(&mut spec["volumes"]);
+    for container in spec["containers"].as_array_mut().into_iter().flatten() {
+        without_token(&mut container["volumeMounts"]);
     }
     object
+}
+
+/// Takes the service account's token, whose name is random, out of volumes or mounts.
+fn without_token(list: &mut Value) {
+    let is_token = |one: &Value| {
+        let name = one["name"].as_str().unwrap_or_default();
+        name.starts_with("kube-api-access-")
+    };
+    if let Some(list) = list.as_array_mut() {
+        list.retain(|one| !is_token(one));
+    }
 }
 
 fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
@@ -122,21 +152,30 @@ async fn deleting_the_job_leaves_nothing() -> Result<()> {
         .delete("digits", &DeleteParams::default())
         .await?;
     bench.nothing().await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    bench.nothing().await?;
+    // Not before: pods that had run would not be created again anyway.
+    let kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    bench.another_life(&kubelet).await?;
+    let requests = bench.requests_about(plane, "digits")?;
+    let created = |resource: &str| {
+        let object = json!(resource);
+        let creates = requests.iter().filter(|event| event["verb"] == "create");
+        creates
+            .filter(|event| event["objectRef"]["resource"] == object)
+            .count()
+    };
     assert_eq!(
-        bench.writes(plane, "create", "pods")?,
-        5,
+        (created("pods"), created("services")),
+        (5, 5),
         "nothing was created again"
     );
-    Ok(())
+    bench.nothing().await
 }
 
 #[tokio::test]
 async fn a_job_of_three_costs_as_few_writes_as_it_can() -> Result<()> {
     let (bench, plane) = Bench::shared("writes").await?;
     let _operator = Operator::start(plane, &bench.namespace)?;
-    let kubelet = e2e::ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    let kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
     bench.create(&training("digits", 1, 1)).await?;
     bench.phase("digits", "Running").await?;
     for pod in ["digits-worker-0", "digits-scheduler-0"] {
@@ -154,13 +193,31 @@ async fn a_job_of_three_costs_as_few_writes_as_it_can() -> Result<()> {
 
     // What has ended is kept, the server goes.
     bench.pods(2).await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let before = bench.requests(plane)?;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    bench.another_life(&kubelet).await?;
+    let before = bench.requests_about(plane, "digits")?;
+    bench.another_life(&kubelet).await?;
+    let after = bench.requests_about(plane, "digits")?;
     assert_eq!(
-        bench.requests(plane)?,
-        before,
+        after.get(before.len()..),
+        Some(&[][..]),
         "a finished job is left alone"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_pods_of_a_large_job_are_created_side_by_side() -> Result<()> {
+    let (bench, plane) = Bench::shared("parallel").await?;
+    let _operator = Operator::start(plane, &bench.namespace)?;
+    bench.create(&training("large", 0, 100)).await?;
+    until("101 creates in the audit log", PATIENCE, || async {
+        Ok(bench.writes(plane, "create", "pods")? == 101)
+    })
+    .await?;
+    let spans = bench.spans(plane, "create", "pods")?;
+    // The largest number at once is reached when one begins.
+    let at_once = |now| spans.iter().filter(|span| span.contains(now)).count();
+    let most = spans.iter().map(|span| at_once(&span.start)).max();
+    assert!(most >= Some(4), "at most {most:?} at once");
     Ok(())
 }

@@ -2,16 +2,15 @@
 
 mod operator;
 
-use std::time::Duration;
-
 use anyhow::Result;
 use e2e::ScriptedKubelet;
 use e2e::deadline::until;
+use e2e::kubelet::Behaviour;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use mxjob_core::api::v1::ConditionType;
-use operator::{Bench, Operator, PATIENCE, training};
+use operator::{Bench, Operator, PATIENCE, SENTINEL, training};
 use serde_json::json;
 
 #[tokio::test]
@@ -36,7 +35,16 @@ async fn a_name_that_is_taken_stalls_the_job_until_it_is_free() -> Result<()> {
     })
     .await?;
     bench.pods(3).await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    // A kubelet would touch their pod.
+    let kubelet = ScriptedKubelet::spawn(bench.client.clone(), &bench.namespace, |name, _| {
+        if name.starts_with(SENTINEL) {
+            Behaviour::Run
+        } else {
+            Behaviour::Pending
+        }
+    });
+    bench.another_life(&kubelet).await?;
+    drop(kubelet);
     assert_eq!(
         bench.pods.get("digits-worker-0").await?.resource_version(),
         theirs.resource_version(),

@@ -28,6 +28,50 @@ fn prints_what_the_repository_holds() {
 }
 
 #[test]
+fn prints_those_of_the_api_that_is_named_once() {
+    let folder = TempDir::new().unwrap();
+    let all = crds(folder.path(), &[]).stdout;
+    for apis in [
+        ["--api", "kubeflow.org"].as_slice(),
+        &["--api", "kubeflow.org", "--api=kubeflow.org"],
+        &["--api", "kubeflow.org,kubeflow.org"],
+    ] {
+        let output = crds(folder.path(), apis);
+        assert!(
+            output.status.success() && output.stdout == all,
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
+fn says_which_apis_there_are_when_one_is_unknown() {
+    let folder = TempDir::new().unwrap();
+    for [flag, api] in [["--api", "x.org"], ["--api", ""]] {
+        let output = crds(folder.path(), &["--out", "out", flag, api]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains(api) && said.contains("--api") && said.contains("kubeflow.org"),
+            "{said}"
+        );
+    }
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn the_operator_knows_the_same_apis() {
+    let operator = |api: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mxjob"));
+        command.args(["operator", "--kubeconfig", "nowhere"]);
+        command.env("MXJOB_API", api).output().unwrap()
+    };
+    assert_eq!(operator("x.org").status.code(), Some(2));
+    // Past its arguments: there is no such kubeconfig.
+    assert_eq!(operator("kubeflow.org").status.code(), Some(1));
+}
+
+#[test]
 fn writes_files_that_differ() {
     let folder = TempDir::new().unwrap();
     let told = |output: Output| String::from_utf8(output.stderr).unwrap();

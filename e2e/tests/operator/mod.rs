@@ -8,12 +8,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::ops::Range;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use e2e::ControlPlane;
 use e2e::deadline::{self, Seen};
+use e2e::{ControlPlane, ScriptedKubelet};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, Service};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams, PostParams};
@@ -24,6 +26,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The job that [`Bench::another_life`] makes; its pods' names begin with it.
+pub(crate) const SENTINEL: &str = "sentinel";
 
 /// `mxjob operator` as a process of its own. It is killed in the end.
 pub(crate) struct Operator {
@@ -92,12 +97,23 @@ impl Operator {
     }
 
     /// SIGTERM, and what it exits with.
-    pub(crate) async fn terminate(mut self, patience: Duration) -> Result<ExitStatus> {
+    pub(crate) async fn terminate(self, patience: Duration) -> Result<ExitStatus> {
+        self.tell_to_stop()?;
+        self.end(patience).await
+    }
+
+    /// SIGTERM.
+    pub(crate) fn tell_to_stop(&self) -> Result<()> {
         let pid = self.child.id().to_string();
         ensure!(
             Command::new("kill").arg(&pid).status()?.success(),
             "cannot send SIGTERM"
         );
+        Ok(())
+    }
+
+    /// Waits for its end after SIGTERM; what it exits with.
+    pub(crate) async fn end(mut self, patience: Duration) -> Result<ExitStatus> {
         let child = &mut self.child;
         let start = std::time::Instant::now();
         loop {
@@ -258,9 +274,37 @@ impl Bench {
         .await
     }
 
+    /// Takes a job through its whole life, from its creation until its time to live has passed and
+    /// nothing is left of it; `kubelet` has to run its pods. Whatever has happened before is
+    /// known to the operator by then and has been looked at: news comes in order, jobs take turns.
+    pub(crate) async fn another_life(&self, kubelet: &ScriptedKubelet) -> Result<()> {
+        let ttl = json!({"runPolicy": {"ttlSecondsAfterFinished": 1}});
+        self.create(&with(training(SENTINEL, 0, 1), ttl)).await?;
+        for pod in ["worker-0", "scheduler-0"] {
+            kubelet.succeed(&format!("{SENTINEL}-{pod}")).await?;
+        }
+        deadline::until("the end of the sentinel's life", PATIENCE, || async {
+            let job = self.jobs.get_opt(SENTINEL).await?;
+            let pods = self.pods.list(&ListParams::default()).await?.items;
+            let mut names = pods.iter().map(ResourceExt::name_any);
+            Ok(job.is_none() && !names.any(|name| name.starts_with(SENTINEL)))
+        })
+        .await
+    }
+
     /// How often the operator has written something in this namespace: `resource`, or
     /// `resource/subresource`.
     pub(crate) fn writes(&self, plane: &ControlPlane, verb: &str, resource: &str) -> Result<usize> {
+        Ok(self.spans(plane, verb, resource)?.len())
+    }
+
+    /// From when to when the server was at each of these writes.
+    pub(crate) fn spans(
+        &self,
+        plane: &ControlPlane,
+        verb: &str,
+        resource: &str,
+    ) -> Result<Vec<Range<Timestamp>>> {
         let matches = |event: &Value| {
             let object = &event["objectRef"];
             let kind = object["resource"].as_str().unwrap_or_default();
@@ -271,21 +315,37 @@ impl Bench {
                     .as_u64()
                     .is_some_and(|code| code < 300)
         };
-        self.count(plane, matches)
+        let requests = self.requests(plane)?;
+        let writes = requests.iter().filter(|event| matches(event));
+        let time = |event: &Value, key: &str| -> Result<Timestamp> {
+            Ok(event[key].as_str().context("no time")?.parse()?)
+        };
+        writes
+            .map(|event| {
+                Ok(time(event, "requestReceivedTimestamp")?..time(event, "stageTimestamp")?)
+            })
+            .collect()
     }
 
-    /// How often the operator has asked for anything in this namespace.
-    pub(crate) fn requests(&self, plane: &ControlPlane) -> Result<usize> {
-        self.count(plane, |_| true)
+    /// What the operator has asked for that concerns a job: itself, its objects, its events.
+    pub(crate) fn requests_about(&self, plane: &ControlPlane, job: &str) -> Result<Vec<Value>> {
+        let mut requests = self.requests(plane)?;
+        requests.retain(|event| {
+            let name = event["objectRef"]["name"].as_str().unwrap_or_default();
+            let rest = name.strip_prefix(job);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+        });
+        Ok(requests)
     }
 
-    fn count(&self, plane: &ControlPlane, matches: impl Fn(&Value) -> bool) -> Result<usize> {
-        let log = plane.audit_log()?;
-        let own = log.iter().filter(|event| {
+    /// Everything that the operator has asked for in this namespace.
+    fn requests(&self, plane: &ControlPlane) -> Result<Vec<Value>> {
+        let mut log = plane.audit_log()?;
+        log.retain(|event| {
             let agent = event["userAgent"].as_str().unwrap_or_default();
             agent.starts_with("mxjob/") && event["objectRef"]["namespace"] == *self.namespace
         });
-        Ok(own.filter(|event| matches(event)).count())
+        Ok(log)
     }
 }
 

@@ -47,7 +47,9 @@ Exit codes: 0 the job succeeded, 1 it failed, 2 nothing was started, 130 interru
     /// Print or write the CustomResourceDefinitions
     #[command(after_help = "Examples:
   mxjob crds | kubectl apply --server-side -f -
-  mxjob crds --out crds/")]
+  mxjob crds --out crds/
+
+Exit codes: 0 printed or written, 2 an unknown API, or a folder that cannot be written.")]
     Crds(crds::CrdsArgs),
 
     /// Check manifests: every error and warning with its place in the file
@@ -81,6 +83,13 @@ pub(crate) fn run<R: ReplicaRole>() -> ExitCode {
 
 /// Reads the arguments; wrong ones end the program with usage and exit code 2.
 fn parse(table: &RoleTable) -> Command {
+    Cli::from_arg_matches(&command(table).get_matches())
+        .unwrap_or_else(|error| error.exit())
+        .command
+}
+
+/// The command line for a role set.
+fn command(table: &RoleTable) -> clap::Command {
     let names = table.crd;
     let roles: Vec<_> = table.roles.iter().map(|role| role.name).collect();
     let about = format!(
@@ -89,8 +98,42 @@ fn parse(table: &RoleTable) -> Command {
         names.group,
         roles.join(", ")
     );
-    let matches = Cli::command().about(about).get_matches();
-    Cli::from_arg_matches(&matches)
-        .unwrap_or_else(|error| error.exit())
-        .command
+    // Which APIs there are is known with the role set only, so not where the flag is declared.
+    let choosing = |command: clap::Command| {
+        command.mut_arg("api", |api| {
+            api.value_parser([names.group]).default_value(names.group)
+        })
+    };
+    Cli::command()
+        .about(about)
+        .mut_subcommand("operator", choosing)
+        .mut_subcommand("crds", choosing)
+}
+
+#[cfg(test)]
+mod tests {
+    use mxjob_core::role::Crd;
+
+    use super::*;
+
+    #[test]
+    fn the_apis_to_choose_from_are_those_of_the_role_set() {
+        let farm = Crd::new("example.org", "Farm", "farms", "farm", &[]);
+        let table = RoleTable::new(&[], &[]).crd(farm);
+        for subcommand in ["crds", "operator"] {
+            let chosen = |more: &[&str]| {
+                let line = ["mxjob", subcommand]
+                    .into_iter()
+                    .chain(more.iter().copied());
+                let matches = command(&table).try_get_matches_from(line)?;
+                let (_, matches) = matches.subcommand().unwrap();
+                let apis = matches.get_many::<String>("api").unwrap();
+                Ok::<_, clap::Error>(apis.cloned().collect::<Vec<_>>())
+            };
+            assert_eq!(chosen(&[]).unwrap(), ["example.org"]);
+            assert_eq!(chosen(&["--api", "example.org"]).unwrap(), ["example.org"]);
+            let error = chosen(&["--api", "kubeflow.org"]).unwrap_err();
+            assert_eq!(error.exit_code(), i32::from(UNUSABLE));
+        }
+    }
 }

@@ -16,6 +16,10 @@ pub(crate) struct OperatorArgs {
     )]
     pub(crate) namespace: Vec<String>,
 
+    /// Serve this API group; give it more than once for more
+    #[arg(long, env = "MXJOB_API", value_delimiter = ',', value_name = "GROUP")]
+    pub(crate) api: Vec<String>,
+
     /// Create or update the CustomResourceDefinition first
     #[arg(long, env = "MXJOB_INSTALL_CRDS")]
     pub(crate) install_crds: bool,
