@@ -7,7 +7,8 @@
 //! }
 //! ```
 //!
-//! The role set has to be in another package than the build script: cargo builds the script first.
+//! A build script cannot use the package that it builds: put the role set into another package, or
+//! include its file with `#[path = "src/roles.rs"] mod roles;`.
 
 use std::fs::{self, File};
 use std::io;

@@ -30,7 +30,7 @@ enum Farm {
     Hand,
     /// Looks on.
     #[role(mode = Harvest, replicas = 0..=1, default = 0, optional, mode_env = false, services = false, rename = "Crow",
-        container = "caw", port(name = "nest", number = 8000))]
+        container = "caw", port(name = "nest", number = 8000), env(FARMER = host(Farmer)))]
     Bird,
     /// Flies.
     #[role(mode = Survey, replicas = 1, gpu, label)]
@@ -269,6 +269,17 @@ fn env_of_mode_and_role_in_this_order() {
 }
 
 #[test]
+fn env_that_needs_an_absent_role_is_left_out_with_a_warning() {
+    let mut roles = harvest()["spec"]["mxReplicaSpecs"].clone();
+    assert!(!has(&odd(&roles), "gets no"));
+    roles["Farmer"]["replicas"] = json!(0);
+    assert!(has(
+        &odd(&roles),
+        "Crow gets no FARMER: the job has no Farmer"
+    ));
+}
+
+#[test]
 fn default_source_lets_the_manifest_win_and_a_text_does_not() {
     let mut manifest = harvest();
     let user = json!([{"name": "SEASON", "value": "spring"}, {"name": "TOOL", "value": "spoon"}]);
@@ -300,6 +311,8 @@ fn replicas_default_and_optional_are_the_numbers() {
         1,
         "a crow has no replica unless asked for"
     );
+    let roles = &absent["spec"]["mxReplicaSpecs"];
+    assert!(has(&odd(roles), "absent, so no Crow runs: say how many"));
     assert_eq!(errors(&json!({"Farmer": role("work")})), [""; 0]);
 }
 

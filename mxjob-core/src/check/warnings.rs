@@ -25,6 +25,8 @@ pub fn warnings(table: &'static RoleTable, spec: &JobSpec) -> Vec<Problem> {
             entry,
             role,
         };
+        found.extend(one.no_replica());
+        found.extend(one.left_out());
         found.extend(one.restart_policy());
         found.extend(one.template_restart_policy());
         found.extend(one.label());
@@ -64,6 +66,30 @@ impl<'a> One<'a> {
     fn containers(&self) -> impl Iterator<Item = (String, &'a Container)> {
         let prefix = self.path("");
         containers(self.spec).filter(move |(path, _)| path.starts_with(&prefix))
+    }
+
+    /// A role that somebody wrote down runs; one whose default is none needs a number.
+    fn no_replica(&self) -> Option<Problem> {
+        let none = self.entry.replicas.is_none() && self.role.default == 0;
+        let message = format!("absent, so no {} runs: say how many", self.role.name);
+        none.then(|| self.warn("replicas", message))
+    }
+
+    /// Variables of the role's own that need a role which the job does not have.
+    fn left_out(&self) -> Option<Problem> {
+        has_replica(self.spec, self.role).then_some(())?;
+        let absent = self.role.env.iter().find_map(|env| {
+            let needed = self.table.role(self.table.find(env.source.needs()?)?);
+            (!has_replica(self.spec, needed)).then_some(needed)
+        })?;
+        let names: Vec<_> = self.role.env.iter().map(|env| env.name).collect();
+        let message = format!(
+            "{} gets no {}: the job has no {}",
+            self.role.name,
+            names.join(", "),
+            absent.name
+        );
+        Some(Problem::warning(role_path(self.key), message))
     }
 
     fn restart_policy(&self) -> Option<Problem> {

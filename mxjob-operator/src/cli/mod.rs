@@ -5,6 +5,7 @@ mod lint;
 mod output;
 mod plan;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -12,12 +13,15 @@ use mxjob_core::{ReplicaRole, RoleTable};
 
 use crate::{controller, local};
 
+/// The program's own name.
+const NAME: &str = "mxjob";
+
 /// Exit code for input that cannot be used.
 const UNUSABLE: u8 = 2;
 
 #[derive(Debug, Parser)]
 #[command(
-    name = "mxjob",
+    name = NAME,
     version,
     max_term_width = 100,
     subcommand_required = true,
@@ -83,13 +87,18 @@ pub(crate) fn run<R: ReplicaRole>() -> ExitCode {
 
 /// Reads the arguments; wrong ones end the program with usage and exit code 2.
 fn parse(table: &RoleTable) -> Command {
-    Cli::from_arg_matches(&command(table).get_matches())
+    // A downstream program has a name of its own, in its help too.
+    let called = std::env::args_os().next().unwrap_or_default();
+    let stem = Path::new(&called)
+        .file_stem()
+        .and_then(|stem| stem.to_str());
+    Cli::from_arg_matches(&command(table, stem.unwrap_or(NAME)).get_matches())
         .unwrap_or_else(|error| error.exit())
         .command
 }
 
-/// The command line for a role set.
-fn command(table: &RoleTable) -> clap::Command {
+/// The command line for a role set, of a program called `program`.
+fn command(table: &RoleTable, program: &str) -> clap::Command {
     let names = table.crd;
     let roles: Vec<_> = table.roles.iter().map(|role| role.name).collect();
     let about = format!(
@@ -104,17 +113,40 @@ fn command(table: &RoleTable) -> clap::Command {
             api.value_parser([names.group]).default_value(names.group)
         })
     };
+    let examples = |command: clap::Command| {
+        let text = command.get_after_help().map(ToString::to_string);
+        let text = text.unwrap_or_default();
+        command.after_help(text.replace(&format!("{NAME} "), &format!("{program} ")))
+    };
     Cli::command()
+        .name(program.to_owned())
         .about(about)
+        .mut_subcommands(examples)
         .mut_subcommand("operator", choosing)
         .mut_subcommand("crds", choosing)
 }
 
 #[cfg(test)]
 mod tests {
+    use mxjob_core::MxRole;
     use mxjob_core::role::Crd;
 
     use super::*;
+
+    #[test]
+    fn a_downstream_program_goes_by_its_own_name() {
+        let mut command = command(MxRole::TABLE, "my-jobs");
+        assert!(command.render_version().starts_with("my-jobs "));
+        for subcommand in ["operator", "run", "crds", "lint", "plan"] {
+            let found = command.find_subcommand_mut(subcommand).unwrap();
+            let help = found.render_help().to_string();
+            let example = format!("  my-jobs {subcommand}");
+            assert!(
+                help.contains(&example) && !help.contains("  mxjob "),
+                "{help}"
+            );
+        }
+    }
 
     #[test]
     fn the_apis_to_choose_from_are_those_of_the_role_set() {
@@ -125,7 +157,7 @@ mod tests {
                 let line = ["mxjob", subcommand]
                     .into_iter()
                     .chain(more.iter().copied());
-                let matches = command(&table).try_get_matches_from(line)?;
+                let matches = command(&table, NAME).try_get_matches_from(line)?;
                 let (_, matches) = matches.subcommand().unwrap();
                 let apis = matches.get_many::<String>("api").unwrap();
                 Ok::<_, clap::Error>(apis.cloned().collect::<Vec<_>>())
