@@ -1,4 +1,4 @@
-//! What a role costs in the CustomResourceDefinition, which every client-side apply stores twice.
+//! What a role says and costs in the CustomResourceDefinition, which every client-side apply stores twice.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -39,4 +39,32 @@ fn one_more_role_adds_less_than_100_bytes_beside_its_own_text() {
     let plain = added::<Plain>();
     println!("plain {plain}, bounded {}", added::<Bounded>());
     assert!(plain < 100, "{plain} bytes");
+}
+
+#[test]
+fn doc_comments_describe_the_roles() {
+    let schema = mxjob_core::schema::crd(Plain::TABLE)
+        .spec
+        .versions
+        .remove(0)
+        .schema
+        .unwrap();
+    let spec = schema
+        .open_api_v3_schema
+        .unwrap()
+        .properties
+        .unwrap()
+        .remove("spec")
+        .unwrap();
+    let roles = spec
+        .properties
+        .unwrap()
+        .remove("mxReplicaSpecs")
+        .unwrap()
+        .description
+        .unwrap();
+    assert!(
+        roles.contains("Server: Holds the parameters.") && roles.contains("Looker: Looks at it."),
+        "{roles}"
+    );
 }
