@@ -8,6 +8,7 @@
 // The derive names this crate by its public path, also from inside.
 extern crate self as mxjob_core;
 
+pub mod accelerators;
 pub mod api;
 pub mod check;
 mod exit_codes;

@@ -3,13 +3,11 @@
 use k8s_openapi::api::core::v1::Container;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::accelerators::{ALPHA_GPU, is_accelerator};
 use crate::api::v1::{JobSpec, ReplicaSpec};
 use crate::problem::Problem;
 use crate::role::{Env, Mode, RestartPolicy, Role, RoleTable, Source};
 use crate::schema::rule::{containers, effective_mode, failure_rules, has_replica, role_path};
-
-/// The name that accelerators had before Kubernetes 1.10: the operator replaces it.
-const ALPHA_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";
 
 /// What is odd about a spec that may run: settings that are overwritten or have no effect.
 pub fn warnings(table: &'static RoleTable, spec: &JobSpec) -> Vec<Problem> {
@@ -239,16 +237,6 @@ impl<'a> One<'a> {
             .map(|(_, (path, one))| Problem::warning(format!("{path}.name"), message(&one.name)))
             .collect()
     }
-}
-
-fn is_accelerator(resource: &str) -> bool {
-    let Some((vendor, name)) = resource.split_once('/') else {
-        return false;
-    };
-    vendor == "nvidia.com"
-        || ["gpu", "tpu", "npu", "neuron", "gaudi"]
-            .iter()
-            .any(|word| name.contains(word))
 }
 
 fn managed_by(table: &RoleTable, spec: &JobSpec) -> Option<Problem> {

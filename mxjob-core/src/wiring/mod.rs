@@ -9,8 +9,8 @@ mod service;
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Pod, Service};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::api::v1::Services;
 use crate::job::{Attempt, Job, Replica, RoleSpec, Spec};
@@ -64,6 +64,17 @@ impl<'a> Wiring<'a> {
     /// The one headless service of a job with `network.services: PerJob`.
     pub fn job_service(&self) -> Service {
         service::of_job(self)
+    }
+
+    /// The ConfigMap of a job whose layout is too long for a variable; `None` for all others.
+    pub fn config_map(&self) -> Option<ConfigMap> {
+        self.layout.as_ref()?.config_map(ObjectMeta {
+            name: Some(names::config_map(&self.job.meta.name)),
+            namespace: self.namespace(),
+            labels: Some(labels::of_job(self.job)),
+            owner_references: Some(vec![self.owner()]),
+            ..ObjectMeta::default()
+        })
     }
 
     /// The pods of a fresh job, role by role in index order.

@@ -1,4 +1,4 @@
-//! Names of pods and services: `<job>-<role lower-case>-<index>`.
+//! Names of the objects of a job; of pods and services `<job>-<role lower-case>-<index>`.
 
 use crate::job::Replica;
 use crate::role::RoleTable;
@@ -7,6 +7,11 @@ use crate::role::RoleTable;
 pub fn replica(table: &RoleTable, job: &str, replica: Replica) -> String {
     let role = table.role(replica.role).name.to_ascii_lowercase();
     format!("{job}-{role}-{}", replica.index)
+}
+
+/// Name of the ConfigMap with the layout of a large job.
+pub fn config_map(job: &str) -> String {
+    format!("{job}-cluster")
 }
 
 /// The replica that a name of a pod or service of `job` stands for.

@@ -4,6 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{Wiring, env, labels};
+use crate::accelerators;
 use crate::api::v1::Services;
 use crate::job::{Attempt, Replica, RoleSpec};
 use crate::role::{Peers, RestartPolicy, RoleId};
@@ -18,6 +19,10 @@ pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attemp
         edit(replica.role, &mut spec, &peers);
     }
     let ours = env::of_replica(wiring, role, replica);
+    accelerators::replace_alpha(&mut spec);
+    if let Some(layout) = &wiring.layout {
+        layout.mount(&wiring.job.meta.name, &mut spec);
+    }
     for container in &mut spec.containers {
         container.env =
             Some(env::merge(container.env.take(), &ours)).filter(|vars| !vars.is_empty());
