@@ -108,6 +108,27 @@ fn replacements_of_one_replica_wait_longer_each_time() {
 }
 
 #[test]
+fn after_a_run_of_ten_minutes_the_waits_start_over() {
+    for roles in SETS {
+        for manifest in [
+            with_restart_policy(roles, roles.worker, "ExitCode"),
+            with_failure_policy(roles, json!({"maxRestarts": 20})),
+        ] {
+            let mut world = World::running(roles, manifest);
+            let mut waits = Vec::new();
+            for ran in [1, 1, 1, 600, 1, 1, 1, 599, 600, 1] {
+                world.pass(ran);
+                let before = world.uid(roles.worker(0));
+                world.exit(roles.worker(0), 137);
+                waits.push(world.wait_for_pod(roles.worker(0), before.as_ref()));
+                world.start_all();
+            }
+            assert_eq!(waits, [0, 10, 20, 0, 10, 20, 40, 80, 0, 10]);
+        }
+    }
+}
+
+#[test]
 fn a_failure_policy_restarts_the_whole_job() {
     for roles in SETS {
         let mut world =

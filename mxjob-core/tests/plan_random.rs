@@ -5,20 +5,27 @@
 
 mod support;
 
+use std::collections::BTreeSet;
+
 use mxjob_core::api::v1::JobStatus;
 use mxjob_core::job::Replica;
+use mxjob_core::plan::PodView;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
-use support::{SETS, Set, World, set};
+use support::{SETS, Set, TUNING, World, set};
 
 #[derive(Clone, Debug)]
 enum Happening {
     StartAll,
     Exit(usize, i32),
     Vanish(usize),
+    Drain(usize),
+    Suspend(bool),
+    Scale(u32),
     Pass(i64),
     Obey(bool),
+    RestartOperator,
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
@@ -27,8 +34,13 @@ fn happening() -> impl Strategy<Value = Happening> {
         6 => (any::<usize>(), prop_oneof![3 => Just(0), 1 => Just(1), 2 => Just(137)])
             .prop_map(|(which, code)| Happening::Exit(which, code)),
         1 => any::<usize>().prop_map(Happening::Vanish),
-        3 => (1_i64..700).prop_map(Happening::Pass),
+        1 => any::<usize>().prop_map(Happening::Drain),
+        1 => any::<bool>().prop_map(Happening::Suspend),
+        1 => (1..4_u32).prop_map(Happening::Scale),
+        3 => (1_i64..700).prop_map(|seconds| Happening::Pass(seconds * 1000)),
+        2 => (1_i64..1500).prop_map(Happening::Pass),
         1 => any::<bool>().prop_map(Happening::Obey),
+        1 => Just(Happening::RestartOperator),
     ]
 }
 
@@ -90,17 +102,28 @@ fn happen(world: &mut World, happening: &Happening) {
                 world.vanish(replica);
             }
         }
-        Happening::Pass(seconds) => world.pass(seconds),
+        Happening::Drain(which) => {
+            if let Some(replica) = pick(world.running_replicas(), which) {
+                world.drain(replica);
+            }
+        }
+        Happening::Suspend(suspend) => world.edit("spec.runPolicy.suspend", json!(suspend)),
+        Happening::Scale(workers) => world.scale(world.set.worker, workers),
+        Happening::Pass(millis) => world.pass_millis(millis),
         Happening::Obey(obedient) => world.obedient = obedient,
+        Happening::RestartOperator => {
+            world.cluster.restart_operator();
+            world.settle();
+        }
     }
 }
 
 /// Everything that may only grow.
 fn counters(status: &JobStatus) -> Vec<i32> {
-    let roles = status
-        .replica_statuses
-        .values()
-        .flat_map(|role| [role.restarts, role.in_place_restarts]);
+    let roles = status.replica_statuses.values().flat_map(|role| {
+        let present: i32 = role.container_restarts.values().sum();
+        [role.restarts, role.in_place_restarts + present]
+    });
     [status.restarts, status.counted_restarts]
         .map(Option::unwrap_or_default)
         .into_iter()
@@ -108,10 +131,25 @@ fn counters(status: &JobStatus) -> Vec<i32> {
         .collect()
 }
 
-fn live(roles: Set, manifest: Value, happenings: &[Happening]) -> Result<(), TestCaseError> {
+/// How many lives of the job the pods belong to that are to stay.
+fn lives_of_pods(world: &World) -> usize {
+    let stays = world
+        .cluster
+        .pods()
+        .map(|pod| PodView::of(pod, world.set.table))
+        .filter(|pod| !pod.deleting);
+    stays
+        .map(|pod| pod.attempt.job)
+        .collect::<BTreeSet<_>>()
+        .len()
+}
+
+fn live(mut world: World, happenings: &[Happening]) -> Result<(), TestCaseError> {
     // Such a replica is started again also when it ends well.
-    let restarts_for_ever = manifest.to_string().contains("\"Always\"");
-    let mut world = World::of(roles, manifest);
+    let restarts_for_ever = world.cluster.pods().any(|pod| {
+        let spec = pod.spec.as_ref().unwrap();
+        spec.restart_policy.as_deref() == Some("Always")
+    });
     for happening in happenings {
         let before = world.status();
         happen(&mut world, happening);
@@ -129,6 +167,10 @@ fn live(roles: Set, manifest: Value, happenings: &[Happening]) -> Result<(), Tes
             !fell,
             "a counter fell after {happening:?}: {before:?} {after:?}"
         );
+        prop_assert!(
+            lives_of_pods(&world) <= 1,
+            "pods of two lives side by side after {happening:?}"
+        );
         if before.is_finished() {
             prop_assert_eq!(before.conditions, after.conditions);
             prop_assert!(world.planned().is_empty());
@@ -136,6 +178,7 @@ fn live(roles: Set, manifest: Value, happenings: &[Happening]) -> Result<(), Tes
     }
     // From here on all goes well: the job ends.
     world.obedient = true;
+    world.edit("spec.runPolicy.suspend", json!(false));
     for _ in 0..40 {
         world.settle();
         world.pass(400);
@@ -173,10 +216,20 @@ fn runner() -> TestRunner {
 fn whatever_happens_the_planner_comes_to_rest() {
     let shape = (0..2_u32, 0..3_u32, 1..4_u32);
     let happenings = proptest::collection::vec(happening(), 0..30);
-    let lives = (0..SETS.len(), shape, policies(), happenings);
-    let result = runner().run(&lives, |(which, shape, policies, happenings)| {
-        let roles = SETS[which];
-        live(roles, manifest(roles, shape, &policies), &happenings)
+    let sets = SETS.len() + 1;
+    let lives = (0..sets, shape, policies(), happenings, any::<bool>());
+    let result = runner().run(&lives, |(which, shape, policies, happenings, debounced)| {
+        let (roles, shape) = match SETS.get(which) {
+            Some(roles) => (*roles, shape),
+            None => (TUNING, (1, 1, shape.2)),
+        };
+        let manifest = manifest(roles, shape, &policies);
+        let world = if debounced {
+            World::debounced(roles, manifest)
+        } else {
+            World::of(roles, manifest)
+        };
+        live(world, &happenings)
     });
     result.unwrap_or_else(|failure| panic!("{failure}"));
 }

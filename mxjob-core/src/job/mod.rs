@@ -86,6 +86,16 @@ impl Spec {
             .find(|role| role.role.name.eq_ignore_ascii_case(name))
     }
 
+    /// What the kubelet does with the containers of that role's pods. Replacing is the operator's
+    /// work, and with a failure policy all of it is.
+    pub fn restart_policy_of_pods(&self, role: &RoleSpec) -> RestartPolicy {
+        match role.restart {
+            _ if self.failure.is_some() => RestartPolicy::Never,
+            RestartPolicy::ExitCode => RestartPolicy::Never,
+            policy => policy,
+        }
+    }
+
     /// How many replicas the job wants in all.
     pub fn wanted(&self) -> u32 {
         self.roles.iter().map(|role| role.replicas).sum()

@@ -15,6 +15,8 @@ use crate::wiring::names;
 
 /// Longest wait before a container is started again, in seconds; as the kubelet's.
 const LONGEST_WAIT: i64 = 300;
+/// Condition of a pod that is to make room: preempted, evicted, drained.
+const DISRUPTED: &str = "DisruptionTarget";
 
 /// A pod and what its node knows of it.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub(super) struct ModelPod {
     pub(super) handed_over: bool,
     running_since: Option<Timestamp>,
     restarts: i32,
+    /// Its node is being drained.
+    disrupted: bool,
 }
 
 impl ModelPod {
@@ -52,6 +56,7 @@ impl ModelPod {
             handed_over: false,
             running_since,
             restarts: 0,
+            disrupted: false,
         })
     }
 
@@ -152,11 +157,8 @@ impl ModelPod {
     }
 
     fn show(&mut self, phase: &str, state: ContainerState, ready: bool) {
-        let condition = PodCondition {
-            type_: "Ready".to_owned(),
-            status: if ready { "True" } else { "False" }.to_owned(),
-            ..PodCondition::default()
-        };
+        let mut conditions = vec![condition("Ready", ready)];
+        conditions.extend(self.disrupted.then(|| condition(DISRUPTED, true)));
         let container = ContainerStatus {
             name: self.container.to_owned(),
             ready,
@@ -166,10 +168,18 @@ impl ModelPod {
         };
         self.pod.status = Some(PodStatus {
             phase: Some(phase.to_owned()),
-            conditions: Some(vec![condition]),
+            conditions: Some(conditions),
             container_statuses: Some(vec![container]),
             ..PodStatus::default()
         });
+    }
+}
+
+fn condition(kind: &str, holds: bool) -> PodCondition {
+    PodCondition {
+        type_: kind.to_owned(),
+        status: if holds { "True" } else { "False" }.to_owned(),
+        ..PodCondition::default()
     }
 }
 
@@ -207,6 +217,20 @@ impl Cluster {
             self.work.retain(|work| work.uid() != pod.uid());
             self.collect();
         }
+    }
+
+    /// A pod is drained from its node: it is told to make room, then it is stopped.
+    pub fn drain(&mut self, name: &str, now: Timestamp) {
+        let Some(pod) = self.pods.get_mut(name) else {
+            return;
+        };
+        pod.disrupted = true;
+        let status = pod.pod.status.get_or_insert_default();
+        let conditions = status.conditions.get_or_insert_default();
+        conditions.push(condition(DISRUPTED, true));
+        let target = pod.target();
+        // It has just been found, under that uid.
+        let _found = self.delete_pod(&target, now);
     }
 
     /// Starts containers whose wait is over.

@@ -20,6 +20,7 @@ use k8s_openapi::api::core::v1::{Pod, Service};
 use serde_json::Value;
 
 use crate::job::{Job, Replica};
+use crate::plan::Debounce;
 use crate::role::RoleTable;
 use crate::wiring::Addresses;
 use kubelet::ModelPod;
@@ -35,6 +36,9 @@ pub struct Cluster {
     services: BTreeMap<String, Service>,
     work: VecDeque<Work>,
     wake_at: Option<Timestamp>,
+    /// `None`: every status is written at once.
+    debounce: Option<Debounce>,
+    status_writes: usize,
     /// Last uid and resourceVersion handed out.
     revision: u64,
 }
@@ -137,8 +141,28 @@ impl Cluster {
             services: BTreeMap::new(),
             work: VecDeque::new(),
             wake_at: None,
+            debounce: None,
+            status_writes: 0,
             revision: 0,
         }
+    }
+
+    /// Lets a status wait for the next one, as the operator does: who has no API server to spare
+    /// would only hear of it later.
+    #[must_use]
+    pub fn debounced(mut self) -> Self {
+        self.debounce = Some(Debounce::default());
+        self
+    }
+
+    /// The operator is started anew: what it had not written is forgotten.
+    pub fn restart_operator(&mut self) {
+        self.debounce = self.debounce.take().map(|_| Debounce::default());
+    }
+
+    /// How often a status was written.
+    pub fn status_writes(&self) -> usize {
+        self.status_writes
     }
 
     /// The job; `None` before it is created and once it and its pods are gone.

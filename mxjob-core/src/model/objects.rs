@@ -40,6 +40,24 @@ impl Cluster {
         Ok(())
     }
 
+    /// Edits the job, as the API server does: a change of the spec is a new generation.
+    pub fn edit_job(&mut self, edit: impl FnOnce(&mut Value)) {
+        let mut object = self.object.take();
+        let before = object.get("spec").cloned();
+        edit(&mut object);
+        let changed = object.get("spec") != before.as_ref();
+        let revision = self.next_revision();
+        if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            let generation = meta.get("generation").and_then(Value::as_i64).unwrap_or(0);
+            meta.insert(
+                "generation".to_owned(),
+                json!(generation + i64::from(changed)),
+            );
+            meta.insert("resourceVersion".to_owned(), json!(revision.to_string()));
+        }
+        self.store(object);
+    }
+
     /// Asks for the job's deletion: its services go, its pods are stopped, then it is gone.
     pub fn delete_job(&mut self, now: Timestamp) {
         if let Some(meta) = self
@@ -62,6 +80,7 @@ impl Cluster {
 
     pub(super) fn write_status(&mut self, status: &JobStatus) {
         let revision = self.next_revision();
+        self.status_writes += 1;
         let mut object = self.object.take();
         if let Some(object) = object.as_object_mut() {
             object.insert(

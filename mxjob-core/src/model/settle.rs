@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{ApiError, Cluster};
-use crate::plan::{self, Action, Event, Observed, Plan, PodView, ServiceView};
+use crate::plan::{self, Action, Debounce, Event, Observed, Plan, PodView, ServiceView, Wave};
 use crate::wiring::Wiring;
 
 /// Rounds after which a planner that never comes to rest is stopped. A planner does not come to rest
@@ -17,9 +17,11 @@ impl Cluster {
         self.start_due(now);
         let mut events = Vec::new();
         for _ in 0..ROUNDS {
-            let Some(plan) = self.plan(now) else {
+            let mut debounce = self.debounce.clone();
+            let Some(plan) = self.look(debounce.as_mut(), now) else {
                 return events;
             };
+            self.debounce = debounce;
             self.wake_at = plan.wake_at;
             if plan.status.is_none() && plan.actions.is_empty() {
                 return events;
@@ -31,6 +33,10 @@ impl Cluster {
 
     /// What the planner says to the cluster as it is; `None` without a job.
     pub fn plan(&self, now: Timestamp) -> Option<Plan> {
+        self.look(self.debounce.clone().as_mut(), now)
+    }
+
+    fn look(&self, debounce: Option<&mut Debounce>, now: Timestamp) -> Option<Plan> {
         let job = self.job.as_ref()?;
         let pods: Vec<_> = self
             .pods
@@ -38,14 +44,15 @@ impl Cluster {
             .map(|one| PodView::of(&one.pod, self.table))
             .collect();
         let services: Vec<_> = self.services.values().map(ServiceView::of).collect();
-        Some(plan::plan(
-            &Observed {
-                job,
-                pods: &pods,
-                services: &services,
-            },
-            now,
-        ))
+        let observed = Observed {
+            job,
+            pods: &pods,
+            services: &services,
+        };
+        Some(match debounce {
+            Some(debounce) => debounce.plan(&observed, now),
+            None => plan::plan(&observed, now),
+        })
     }
 
     fn apply(&mut self, plan: Plan, now: Timestamp, events: &mut Vec<Event>) {
@@ -59,13 +66,13 @@ impl Cluster {
             .as_ref()
             .ok()
             .map(|spec| Wiring::new(&job, spec, self.addresses.clone()));
+        let mut wave = Wave::default();
         for action in &plan.actions {
-            let error = self
-                .act(wiring.as_ref(), action, now)
-                .err()
-                .map(|error| error.to_string());
-            events.push(action.outcome(&job, error.as_deref().map_or(Ok(()), Err)));
+            let error = self.act(wiring.as_ref(), action, now).err();
+            let error = error.map(|error| error.to_string());
+            events.extend(wave.add(&job, action, error.as_deref().map_or(Ok(()), Err)));
         }
+        events.extend(wave.end());
     }
 
     fn act(

@@ -1,7 +1,7 @@
 //! Taking a job up: the first condition, the start time, what it is.
 
-use super::conditions;
 use super::draft::Draft;
+use super::{conditions, warnings};
 use crate::api::v1::ConditionType;
 use crate::job::Spec;
 
@@ -17,6 +17,7 @@ pub(super) fn accept(draft: &mut Draft<'_>, spec: &Spec) {
         );
         let reason = draft.reason("Created");
         conditions::set_true(draft, ConditionType::Created, reason, message);
+        warnings::template_restart_policy(draft, spec);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::draft::Draft;
 use super::memory::Memory;
-use super::{PodPhase, PodView, conditions};
+use super::{PodPhase, PodView, conditions, rescale};
 use crate::api::v1::ConditionType;
 use crate::job::{Replica, Spec};
 
@@ -16,6 +16,7 @@ pub(super) fn write(
     current: &BTreeMap<Replica, &PodView>,
 ) {
     memory.store(spec, &mut draft.status);
+    rescale::note(spec, &mut draft.status);
     let mut all_ready = 0;
     for role in &spec.roles {
         let status = draft

@@ -27,6 +27,7 @@ pub(super) fn create(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec, memo
         !world.pods.contains_key(replica)
             && !world.foreign.contains_key(replica)
             && !memory.has_completed(*replica)
+            && !memory.has_vanished(*replica)
     });
     if !taken {
         draft

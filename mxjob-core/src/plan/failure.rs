@@ -21,6 +21,10 @@ pub(super) struct Failure<'a> {
     pub(super) role: &'a RoleSpec,
     /// Its pod; `None` when that vanished.
     pub(super) pod: Option<&'a PodView>,
+    /// When the pod was found gone.
+    pub(super) vanished_at: Option<Timestamp>,
+    /// It was preempted, evicted or drained.
+    pub(super) disrupted: bool,
 }
 
 /// What is to be done about a failure.
@@ -38,7 +42,10 @@ impl Failure<'_> {
 
     /// When it happened, as far as anything tells: of a pod that never ran, when it was created.
     pub(super) fn at(&self) -> Option<Timestamp> {
-        self.pod.and_then(|pod| pod.finished_at.or(pod.created_at))
+        match self.pod {
+            Some(pod) => pod.finished_at.or(pod.created_at),
+            None => self.vanished_at,
+        }
     }
 
     /// How long the container had run, in seconds.
@@ -49,16 +56,11 @@ impl Failure<'_> {
         span.map_or(0, |span| span.as_secs())
     }
 
-    fn is_disrupted(&self) -> bool {
-        self.pod.is_some_and(|pod| pod.disrupted)
-    }
-
     fn has_reason(&self, reason: &str) -> bool {
         match self.pod {
-            None => reason == DELETED,
-            Some(pod) => {
-                pod.reason.as_deref() == Some(reason) || (pod.disrupted && reason == DISRUPTED)
-            }
+            _ if self.disrupted && reason == DISRUPTED => true,
+            None => reason == DELETED && !self.disrupted,
+            Some(pod) => pod.reason.as_deref() == Some(reason),
         }
     }
 
@@ -100,7 +102,7 @@ impl Failure<'_> {
     fn by_role(&self, spec: &Spec) -> Response {
         match self.role.restart {
             RestartPolicy::Never => Response::FailJob,
-            _ if self.is_disrupted() => Response::Replace { counts: false },
+            _ if self.disrupted => Response::Replace { counts: false },
             RestartPolicy::ExitCode if !spec.retryable.contains(self.code()) => Response::FailJob,
             _ => Response::Replace { counts: true },
         }

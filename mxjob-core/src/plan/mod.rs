@@ -6,17 +6,22 @@ mod accept;
 mod conditions;
 mod counts;
 mod create;
+mod debounce;
 mod draft;
 mod failure;
 mod finish;
 mod indexes;
+mod look;
 mod memory;
 mod observed;
+mod rescale;
 mod restart;
 mod run;
 mod stalled;
 mod success;
 mod suspend;
+mod warnings;
+mod wave;
 mod world;
 
 use std::borrow::Cow;
@@ -29,7 +34,9 @@ use crate::wiring::names;
 use draft::Draft;
 use world::World;
 
+pub use debounce::Debounce;
 pub use observed::{Observed, PodPhase, PodView, ServiceView};
+pub use wave::Wave;
 
 /// What to do next about one job, in this order: write the status (and stop when that fails), carry
 /// out the actions (services first; the rest in any order, side by side), publish the events, look
@@ -142,32 +149,6 @@ impl Action {
             }
             Self::DeletePod(target) | Self::DeleteService(target) => target.name.clone(),
             Self::CreateJobService | Self::DeleteJob => job.meta.name.clone(),
-        }
-    }
-
-    /// What to tell the user once it was tried: done, or the error.
-    pub fn outcome(&self, job: &Job, result: Result<(), &str>) -> Event {
-        let (create, kind) = match self {
-            Self::CreateService(_) | Self::CreateJobService => (true, "Service"),
-            Self::CreatePod(..) => (true, "Pod"),
-            Self::DeletePod(_) => (false, "Pod"),
-            Self::DeleteService(_) => (false, "Service"),
-            Self::DeleteJob => (false, "Job"),
-        };
-        let (verb, past, trying) = if create {
-            ("Create", "Created", "creating")
-        } else {
-            ("Delete", "Deleted", "deleting")
-        };
-        match result {
-            Ok(()) => Event::normal(
-                format!("Successful{verb}{kind}"),
-                format!("{past} {}: {}", kind.to_ascii_lowercase(), self.object(job)),
-            ),
-            Err(error) => Event::warning(
-                format!("Failed{verb}{kind}"),
-                format!("Error {trying}: {error}"),
-            ),
         }
     }
 }

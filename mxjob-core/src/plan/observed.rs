@@ -134,7 +134,7 @@ impl PodView {
         let state = main.and_then(|one| one.state.as_ref());
         let ended = state.and_then(|state| state.terminated.as_ref());
         let restarts = main.map_or(0, |one| one.restart_count);
-        let running = state.is_some_and(|state| state.running.is_some());
+        let running = state.and_then(|state| state.running.as_ref());
         let waiting = containers
             .iter()
             .chain(status.init_container_statuses.iter().flatten())
@@ -158,10 +158,11 @@ impl PodView {
                 _ => PodPhase::Pending,
             },
             ready: has("Ready"),
-            started: running || ended.is_some() || restarts > 0,
+            started: running.is_some() || ended.is_some() || restarts > 0,
             exit_code: ended.map(|ended| ended.exit_code),
             started_at: ended
                 .and_then(|ended| ended.started_at.as_ref())
+                .or(running.and_then(|running| running.started_at.as_ref()))
                 .map(|time| time.0),
             finished_at: ended
                 .and_then(|ended| ended.finished_at.as_ref())

@@ -8,7 +8,7 @@ use super::{Event, conditions};
 use crate::api::v1::ConditionType;
 use crate::job::{RoleSpec, Spec};
 
-/// A replica that ran this long, in seconds, has its waits start over.
+/// A replica that ran this long has its waits start over, in seconds.
 const LONG_RUN: i64 = 600;
 
 /// Waits before the next restart after `earlier` ones: 0, 10, 20, 40 … 300 seconds.
@@ -19,14 +19,16 @@ pub(super) fn wait(earlier: i32) -> i64 {
     }
 }
 
-/// True when the wait after the failure is over; the failed pod itself keeps the time.
+/// True when a run of so many seconds lets the waits start over.
+pub(super) fn was_long(seconds: i64) -> bool {
+    seconds >= LONG_RUN
+}
+
+/// True when the wait after the failure is over, `earlier` ones before it.
 pub(super) fn is_due(draft: &mut Draft<'_>, failure: &Failure<'_>, earlier: i32) -> bool {
-    let seconds = if failure.ran_for() >= LONG_RUN {
-        0
-    } else {
-        wait(earlier)
-    };
-    failure.at().is_none_or(|at| draft.passed(at, seconds))
+    failure
+        .at()
+        .is_none_or(|at| draft.passed(at, wait(earlier)))
 }
 
 /// Begins the next life of the job: everything of this one is deleted.
@@ -38,14 +40,8 @@ pub(super) fn restart_job(
     counts: bool,
 ) {
     restarting(draft, failed);
-    for (replica, pod) in &world.pods {
-        let role = memory.role_mut(replica.role);
-        role.in_place = role.in_place.saturating_add(pod.container_restarts);
-        draft.delete_pod(pod);
-    }
-    world.strays.iter().for_each(|pod| draft.delete_pod(pod));
-    memory.life = memory.life.saturating_add(1);
-    memory.forget_life();
+    world.own_pods().for_each(|pod| draft.delete_pod(pod));
+    memory.restart();
     if counts {
         let counted = draft.status.counted_restarts.unwrap_or(0);
         draft.status.counted_restarts = Some(counted.saturating_add(1));
@@ -59,13 +55,8 @@ pub(super) fn replace(
     failure: &Failure<'_>,
     counts: bool,
 ) {
-    let role = memory.role_mut(failure.replica.role);
-    let attempt = role.attempts.entry(failure.replica.index).or_default();
-    *attempt = attempt.saturating_add(1);
-    role.restarts = role.restarts.saturating_add(i32::from(counts));
-    role.started.remove(&failure.replica.index);
+    memory.replace(failure.replica, counts);
     if let Some(pod) = failure.pod {
-        role.in_place = role.in_place.saturating_add(pod.container_restarts);
         draft.delete_pod(pod);
     }
 }

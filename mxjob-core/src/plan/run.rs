@@ -1,20 +1,16 @@
 //! One look at a job that is to run: what its pods say, who decides, what is missing.
 
-use std::collections::BTreeMap;
-
 use super::draft::Draft;
 use super::failure::{Failure, Response};
 use super::finish::{self, End};
+use super::look::{self, Current, exit_event};
 use super::memory::Memory;
 use super::world::World;
 use super::{
-    Event, PodPhase, PodView, accept, conditions, counts, create, restart, stalled, success,
-    suspend,
+    PodPhase, accept, conditions, counts, create, rescale, restart, stalled, success, suspend,
 };
 use crate::api::v1::ConditionType;
 use crate::job::{Replica, Spec};
-
-type Current<'a> = BTreeMap<Replica, &'a PodView>;
 
 pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     accept::accept(draft, spec);
@@ -24,17 +20,27 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
         return;
     }
     accept::start(draft);
-    let mut current = sort(draft, world, spec, &memory);
-    look(draft, &current, &mut memory);
-    let failures = failures(world, spec, &memory, &current);
-    if let Some(end) = end(draft, spec, &memory, &current, &failures) {
+    let (mut current, old) = look::sort(world, spec, &memory);
+    rescale::remove(draft, world, spec, &mut memory, &old);
+    look::look(draft, spec, &current, &mut memory);
+    let failures = failures(draft, world, spec, &mut memory, &current);
+    let rescaled = rescale::is_due(&draft.status, world, spec, &memory);
+    let reached = !rescaled && success::is_reached(draft, spec, &memory, &current);
+    if let Some(end) = end(draft, spec, &memory, &failures, reached) {
         for failure in &failures {
             exited(draft, failure);
         }
         finish::finish(draft, world, spec, &memory, &current, end);
         return;
     }
-    recover(draft, world, spec, &mut memory, failures);
+    if rescaled {
+        for failure in &failures {
+            exited(draft, failure);
+        }
+        rescale::restart(draft, world, &mut memory);
+    } else {
+        recover(draft, world, spec, &mut memory, failures);
+    }
     current.retain(|replica, pod| !memory.is_stale(*replica, pod));
     note_running(draft, spec, &current);
     stalled::judge(draft, world, spec);
@@ -42,65 +48,36 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     create::create(draft, world, spec, &memory);
 }
 
-/// The pods of this life and attempt; the others are deleted.
-fn sort<'a>(draft: &mut Draft<'_>, world: &World<'a>, spec: &Spec, memory: &Memory) -> Current<'a> {
-    let wanted = |replica: &Replica| {
-        spec.role(replica.role)
-            .is_some_and(|role| replica.index < role.replicas)
-    };
-    let (current, old): (Current<'a>, Current<'a>) = world
-        .pods
-        .iter()
-        .map(|(replica, pod)| (*replica, *pod))
-        .partition(|(replica, pod)| wanted(replica) && !memory.is_stale(*replica, pod));
-    old.values()
-        .chain(&world.strays)
-        .for_each(|pod| draft.delete_pod(pod));
-    current
-}
-
-/// Remembers which replicas have started and which have succeeded.
-fn look(draft: &mut Draft<'_>, current: &Current<'_>, memory: &mut Memory) {
-    for (replica, pod) in current {
-        let role = memory.role_mut(replica.role);
-        if pod.started {
-            role.started.insert(replica.index);
-        }
-        let succeeded = pod.phase == PodPhase::Succeeded && !pod.deleting;
-        if succeeded && role.completed.insert(replica.index) {
-            draft.event(exit_event(draft, &pod.name, pod.exit_code.unwrap_or(0)));
-        }
-    }
-}
-
 /// The replicas that have failed: pods in phase Failed, and pods that vanished after their start.
 fn failures<'a>(
+    draft: &Draft<'_>,
     world: &World<'a>,
     spec: &'a Spec,
-    memory: &Memory,
+    memory: &mut Memory,
     current: &Current<'a>,
 ) -> Vec<Failure<'a>> {
     let all = spec
         .roles
         .iter()
         .flat_map(|role| role.replicas().map(move |replica| (role, replica)));
-    let pending = all.filter(|(_, replica)| !memory.has_completed(*replica));
-    let failed = pending.filter_map(|(role, replica)| match current.get(&replica) {
-        Some(pod) if pod.phase == PodPhase::Failed && !pod.deleting => Some(Failure {
-            replica,
-            role,
-            pod: Some(pod),
-        }),
-        Some(_) => None,
-        None => {
-            (memory.has_started(replica) && !world.pods.contains_key(&replica)).then_some(Failure {
+    let mut failed = Vec::new();
+    for (role, replica) in all {
+        if memory.has_completed(replica) {
+            continue;
+        }
+        let pod = current.get(&replica).copied();
+        let vanished = memory.has_started(replica) && !world.pods.contains_key(&replica);
+        if pod.is_some_and(|pod| pod.phase == PodPhase::Failed && !pod.deleting) || vanished {
+            failed.push(Failure {
                 replica,
                 role,
-                pod: None,
-            })
+                pod,
+                vanished_at: vanished.then(|| memory.vanished_at(replica, draft.stamp())),
+                disrupted: pod.map_or(memory.was_disrupted(replica), |pod| pod.disrupted),
+            });
         }
-    });
-    failed.collect()
+    }
+    failed
 }
 
 /// How the job ends now, if it does. A failure beats success, success beats a deadline.
@@ -108,8 +85,8 @@ fn end(
     draft: &mut Draft<'_>,
     spec: &Spec,
     memory: &Memory,
-    current: &Current<'_>,
     failures: &[Failure<'_>],
+    succeeded: bool,
 ) -> Option<End> {
     let name = draft.job.meta.name.clone();
     let failed = |message: String| Some(End::Failed { message });
@@ -125,7 +102,7 @@ fn end(
             role.role.name
         ));
     }
-    if success::is_reached(draft, spec, memory, current) {
+    if succeeded {
         return Some(End::Succeeded);
     }
     if let (Some(limit), Some(start)) = (spec.deadline, draft.status.start_time.clone())
@@ -135,7 +112,7 @@ fn end(
             "Job {name} has failed because it was active longer than specified deadline"
         ));
     }
-    limit(draft, spec, memory, current, failures).and_then(failed)
+    limit(draft, spec, memory, failures).and_then(failed)
 }
 
 /// The message of the restart limit that would be passed.
@@ -143,7 +120,6 @@ fn limit(
     draft: &Draft<'_>,
     spec: &Spec,
     memory: &Memory,
-    current: &Current<'_>,
     failures: &[Failure<'_>],
 ) -> Option<String> {
     let name = &draft.job.meta.name;
@@ -160,10 +136,7 @@ fn limit(
             "Job {name} has failed because it has reached maxRestarts ({max})"
         ));
     }
-    let in_place = current
-        .values()
-        .map(|pod| pod.container_restarts)
-        .fold(memory.in_place(), i32::saturating_add);
+    let in_place = memory.in_place();
     let replacing = responses
         .iter()
         .filter(|response| **response == Response::Replace { counts: true })
@@ -188,15 +161,21 @@ fn recover<'a>(
     memory: &mut Memory,
     failures: Vec<Failure<'a>>,
 ) {
+    for failure in failures
+        .iter()
+        .filter(|one| restart::was_long(one.ran_for()))
+    {
+        memory.start_waits_over(failure.replica);
+    }
     let (whole, single): (Vec<_>, Vec<_>) = failures
         .into_iter()
         .partition(|failure| matches!(failure.response(spec), Response::RestartJob { .. }));
     if !whole.is_empty() {
-        let life = memory.life;
+        let earlier = memory.waits_of_job();
         // The first failure's wait is the job's.
         if whole
             .iter()
-            .any(|failure| restart::is_due(draft, failure, life))
+            .any(|failure| restart::is_due(draft, failure, earlier))
         {
             let counts = whole
                 .iter()
@@ -210,7 +189,7 @@ fn recover<'a>(
     }
     let due: Vec<_> = single
         .into_iter()
-        .filter(|failure| restart::is_due(draft, failure, memory.attempt(failure.replica).replica))
+        .filter(|failure| restart::is_due(draft, failure, memory.waits_of(failure.replica)))
         .collect();
     if !due.is_empty() {
         restart::restarting(draft, &due);
@@ -244,14 +223,4 @@ fn exited(draft: &mut Draft<'_>, failure: &Failure<'_>) {
     if let Some((pod, code)) = failure.pod.and_then(|pod| Some((pod, pod.exit_code?))) {
         draft.event(exit_event(draft, &pod.name, code));
     }
-}
-
-fn exit_event(draft: &Draft<'_>, pod: &str, code: i32) -> Event {
-    Event::normal(
-        "ExitedWithCode",
-        format!(
-            "Pod: {}.{pod} exited with code {code}",
-            draft.job.meta.namespace
-        ),
-    )
 }

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::memory::Memory;
 use super::world::World;
-use super::{Event, accept, conditions, counts};
+use super::{Event, accept, conditions, counts, look};
 use crate::api::v1::ConditionType;
 use crate::job::Spec;
 
@@ -11,9 +11,12 @@ use crate::job::Spec;
 pub(super) fn suspend(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     accept::accept(draft, spec);
     let why = (draft.reason("Suspended"), message(draft, "suspended"));
+    let mut memory = Memory::load(spec, &draft.status);
     if !draft.status.is(ConditionType::Suspended) {
         draft.event(Event::normal(why.0.clone(), why.1.clone()));
+        look::restarts(world, spec, &mut memory);
     }
+    memory.forget_life();
     let over = [ConditionType::Stalled, ConditionType::Restarting].map(ConditionType::name);
     let conditions = &mut draft.status.conditions;
     conditions.retain(|one| !over.contains(&one.kind.as_str()));
@@ -28,8 +31,6 @@ pub(super) fn suspend(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     world
         .own_services()
         .for_each(|service| draft.delete_service(service));
-    let mut memory = Memory::load(spec, &draft.status);
-    memory.forget_life();
     counts::write(draft, spec, &memory, &std::collections::BTreeMap::new());
 }
 

@@ -3,14 +3,18 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "tests"
 )]
 #![allow(
     dead_code,
     missing_docs,
+    unused_imports,
     unreachable_pub,
     reason = "each test file uses a part of it"
 )]
+
+mod sets;
 
 use std::collections::BTreeMap;
 
@@ -19,123 +23,10 @@ use mxjob_core::api::v1::{ConditionType, JobStatus, ReplicaStatus};
 use mxjob_core::job::Replica;
 use mxjob_core::model::{Cluster, Report, Work};
 use mxjob_core::plan::{Action, Event, PodView};
-use mxjob_core::role::{Crd, Env, Mode, Port, Role, Source};
 use mxjob_core::wiring::{Addresses, names};
-use mxjob_core::{MxRole, ReplicaRole, RoleTable};
 use serde_json::{Value, json};
 
-/// A role set and what its parts play in a test.
-#[derive(Clone, Copy, Debug)]
-pub struct Set {
-    pub table: &'static RoleTable,
-    pub chief: &'static str,
-    pub server: &'static str,
-    pub worker: &'static str,
-}
-
-pub const MX: Set = Set {
-    table: MxRole::TABLE,
-    chief: "Scheduler",
-    server: "Server",
-    worker: "Worker",
-};
-
-/// A role set that has nothing to do with MXNet.
-pub const GRID: Set = Set {
-    table: &GRID_TABLE,
-    chief: "Leader",
-    server: "Store",
-    worker: "Member",
-};
-
-static GRID_TABLE: RoleTable = RoleTable::new(
-    &[Mode::new("Compute", &["Leader", "Member"])
-        .workers(&["Member"])
-        .fixed_membership()
-        .env(&[Env::new("GRID_LEADER", Source::Host("Leader"))])],
-    &[
-        Role::new("Leader", "Compute", 1, Some(1)).optional(),
-        Role::new("Store", "Compute", 0, None)
-            .optional()
-            .requires(&["Leader"]),
-        Role::new("Member", "Compute", 0, None).optional(),
-    ],
-)
-.crd(Crd::new(
-    "grid.example.org",
-    "GridJob",
-    "gridjobs",
-    "gridjob",
-    &[],
-))
-.container("cell")
-.port(Port::new("grid", 7000));
-
-/// Both role sets: what holds for one holds for the other.
-pub const SETS: [Set; 2] = [MX, GRID];
-
-impl Set {
-    /// A manifest of a job `demo` with so many chiefs, servers and workers; 0: without that role.
-    pub fn job(self, chiefs: u32, servers: u32, workers: u32) -> Value {
-        let roles = [
-            (self.chief, chiefs),
-            (self.server, servers),
-            (self.worker, workers),
-        ];
-        let present = roles.iter().filter(|(_, count)| *count > 0);
-        let specs: BTreeMap<_, _> = present
-            .map(|(role, count)| (*role, self.replicas(*count)))
-            .collect();
-        json!({
-            "apiVersion": format!("{}/v1", self.table.crd.group),
-            "kind": self.table.crd.kind,
-            "metadata": {"name": "demo", "namespace": "lab"},
-            "spec": {"mxReplicaSpecs": specs},
-        })
-    }
-
-    fn replicas(self, count: u32) -> Value {
-        let container =
-            json!({"name": self.table.container, "image": "some/image", "command": ["train"]});
-        json!({"replicas": count, "template": {"spec": {"containers": [container]}}})
-    }
-
-    pub fn world(self, chiefs: u32, servers: u32, workers: u32) -> World {
-        World::of(self, self.job(chiefs, servers, workers))
-    }
-
-    pub fn chief(self, index: u32) -> Replica {
-        self.replica(self.chief, index)
-    }
-
-    pub fn server(self, index: u32) -> Replica {
-        self.replica(self.server, index)
-    }
-
-    pub fn worker(self, index: u32) -> Replica {
-        self.replica(self.worker, index)
-    }
-
-    fn replica(self, role: &str, index: u32) -> Replica {
-        Replica {
-            role: self.table.find(role).unwrap(),
-            index,
-        }
-    }
-}
-
-/// Puts a value into a manifest, making the objects on the way.
-pub fn set(manifest: &mut Value, path: &str, value: Value) {
-    let mut at = manifest;
-    for key in path.split('.') {
-        at = at
-            .as_object_mut()
-            .unwrap()
-            .entry(key)
-            .or_insert_with(|| json!({}));
-    }
-    *at = value;
-}
+pub use sets::{GRID, MX, SETS, Set, TUNING, set, tuning};
 
 /// A model cluster with one job, and a node that does as it is told.
 pub struct World {
@@ -152,9 +43,19 @@ pub struct World {
 
 impl World {
     pub fn of(set: Set, manifest: Value) -> Self {
+        Self::on(Cluster::new(set.table, Addresses::Cluster), set, manifest)
+    }
+
+    /// A job whose status is not written more often than needed.
+    pub fn debounced(set: Set, manifest: Value) -> Self {
+        let cluster = Cluster::new(set.table, Addresses::Cluster);
+        Self::on(cluster.debounced(), set, manifest)
+    }
+
+    fn on(cluster: Cluster, set: Set, manifest: Value) -> Self {
         let mut world = Self {
             set,
-            cluster: Cluster::new(set.table, Addresses::Cluster),
+            cluster,
             now: Timestamp::from_second(1_800_000_000).unwrap(),
             events: Vec::new(),
             uids: BTreeMap::new(),
@@ -210,6 +111,14 @@ impl World {
         self.settle();
     }
 
+    /// The replica starts, if it is to.
+    pub fn start(&mut self, replica: Replica) {
+        let uid = self.uids.get(&replica).cloned().unwrap_or_default();
+        self.to_start.retain(|one| *one != uid);
+        self.cluster.report(self.now, Report::Started { uid });
+        self.settle();
+    }
+
     /// Everything that is to stop stops.
     pub fn stop_all(&mut self) {
         for uid in std::mem::take(&mut self.to_stop) {
@@ -238,6 +147,48 @@ impl World {
             self.to_stop.retain(|one| *one != uid);
         }
         self.settle();
+    }
+
+    /// The user edits the spec.
+    pub fn edit(&mut self, path: &str, value: Value) {
+        self.cluster.edit_job(|job| set(job, path, value));
+        self.settle();
+    }
+
+    /// The user wants another number of replicas of a role.
+    pub fn scale(&mut self, role: &str, replicas: u32) {
+        self.edit(
+            &format!("spec.mxReplicaSpecs.{role}.replicas"),
+            json!(replicas),
+        );
+    }
+
+    /// A replica's pod is drained from its node.
+    pub fn drain(&mut self, replica: Replica) {
+        self.cluster
+            .drain(&names::replica(self.set.table, "demo", replica), self.now);
+        self.settle();
+    }
+
+    /// How long it takes until the replica has another pod than that, in seconds.
+    pub fn wait_for_pod(&mut self, replica: Replica, but: Option<&String>) -> i64 {
+        let start = self.now;
+        for _ in 0..5 {
+            if self.uid(replica).is_some_and(|uid| Some(&uid) != but) {
+                return self.now.duration_since(start).as_secs();
+            }
+            self.wait();
+        }
+        panic!("a wait that never ends");
+    }
+
+    /// How long it takes until the planner wants something, in seconds.
+    pub fn wait(&mut self) -> i64 {
+        let start = self.now;
+        if let Some(due) = self.cluster.next_deadline() {
+            self.pass(due.duration_since(start).as_secs());
+        }
+        self.now.duration_since(start).as_secs()
     }
 
     /// Replicas whose container runs.
@@ -279,9 +230,13 @@ impl World {
     }
 
     pub fn pass(&mut self, seconds: i64) {
+        self.pass_millis(seconds * 1000);
+    }
+
+    pub fn pass_millis(&mut self, millis: i64) {
         self.now = self
             .now
-            .checked_add(SignedDuration::from_secs(seconds))
+            .checked_add(SignedDuration::from_millis(millis))
             .unwrap();
         self.settle();
     }

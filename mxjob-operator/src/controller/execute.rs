@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{Pod, Service};
 use mxjob_core::Job;
-use mxjob_core::plan::{Action, ServiceView};
+use mxjob_core::plan::{Action, ServiceView, Wave};
 use mxjob_core::wiring::{Addresses, Wiring};
 use tokio::time::Instant;
 
@@ -29,6 +29,13 @@ pub(super) struct Tally {
     pub(super) left: usize,
 }
 
+impl Tally {
+    /// Nothing is left to do, or it cannot go on: time to say what was done.
+    pub(super) fn is_wave_over(self) -> bool {
+        self.left == 0 || self.failed > 0 || self.taken > 0
+    }
+}
+
 /// What an action came to.
 enum Outcome {
     /// It is done now.
@@ -47,6 +54,7 @@ pub(super) async fn execute(
     key: &JobKey,
     job: &Job,
     actions: &[Action],
+    wave: &mut Wave,
 ) -> Tally {
     let wiring = job
         .spec
@@ -66,15 +74,17 @@ pub(super) async fn execute(
         left: actions.len(),
         ..Tally::default()
     };
-    worker.run(services.iter().take(SLICE), &mut tally).await;
+    worker
+        .run(services.iter().take(SLICE), &mut tally, wave)
+        .await;
     if tally.failed > 0 || tally.taken > 0 || services.len() > SLICE {
         let deletes = others
             .iter()
             .filter(|action| !matches!(action, Action::CreatePod(..)));
-        worker.run(deletes.take(SLICE), &mut tally).await;
+        worker.run(deletes.take(SLICE), &mut tally, wave).await;
     } else {
         worker
-            .run(others.iter().take(SLICE - services.len()), &mut tally)
+            .run(others.iter().take(SLICE - services.len()), &mut tally, wave)
             .await;
     }
     if tally.done > 0 {
@@ -92,7 +102,12 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    async fn run<'a>(&self, actions: impl Iterator<Item = &'a &'a Action>, tally: &mut Tally) {
+    async fn run<'a>(
+        &self,
+        actions: impl Iterator<Item = &'a &'a Action>,
+        tally: &mut Tally,
+        wave: &mut Wave,
+    ) {
         if self.operator.stop.is_due() {
             return;
         }
@@ -105,7 +120,7 @@ impl Worker<'_> {
                 Outcome::Failed(_) => tally.failed += 1,
                 Outcome::Done | Outcome::Already | Outcome::Taken(_) => tally.done += 1,
             }
-            self.tell(action, outcome);
+            self.tell(action, outcome, wave);
         }
     }
 
@@ -200,26 +215,28 @@ impl Worker<'_> {
         )))
     }
 
-    fn tell(&self, action: &Action, outcome: Outcome) {
+    fn tell(&self, action: &Action, outcome: Outcome, wave: &mut Wave) {
         let (namespace, job) = (&self.key.namespace, &self.key.name);
         let event = match outcome {
             Outcome::Already => return,
             Outcome::Done => {
                 tracing::debug!(%namespace, %job, ?action, "done");
-                action.outcome(self.job, Ok(()))
+                wave.add(self.job, action, Ok(()))
             }
             Outcome::Taken(message) => {
                 tracing::warn!(%namespace, %job, ?action, "{message}");
-                action.outcome(self.job, Err(&message))
+                wave.add(self.job, action, Err(&message))
             }
             Outcome::Failed(refusal) => {
                 tracing::warn!(%namespace, %job, ?action, error = %refusal, "refused");
                 if !refusal.is_final() {
                     return;
                 }
-                action.outcome(self.job, Err(&refusal.to_string()))
+                wave.add(self.job, action, Err(&refusal.to_string()))
             }
         };
-        self.operator.recorder.tell(self.job, event);
+        if let Some(event) = event {
+            self.operator.recorder.tell(self.job, event);
+        }
     }
 }

@@ -21,6 +21,7 @@ mod shelf;
 mod stop;
 mod stranger;
 mod throttle;
+mod unsaid;
 mod watch;
 mod world;
 

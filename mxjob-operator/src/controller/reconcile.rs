@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::api::ResourceExt as _;
-use mxjob_core::plan::{Event, Observed, Plan, ServiceView, plan};
+use mxjob_core::plan::{Event, Observed, Plan, ServiceView};
 use mxjob_core::{Job, RoleTable};
 use tokio::time::Instant;
 
@@ -18,8 +18,9 @@ use super::shared::Shared;
 use super::shelf::Version;
 use super::stop::Stop;
 use super::stranger::{Id, Stranger};
+use super::unsaid::Unsaid;
 use super::watch;
-use super::world::StoredJob;
+use super::world::{Snapshot, StoredJob};
 
 /// The clock may be set meanwhile, so a long wait is made of shorter ones.
 const LONGEST_SLEEP: Duration = Duration::from_mins(1);
@@ -52,21 +53,33 @@ impl Operator {
     pub(super) async fn reconcile(&self, key: &JobKey) -> Next {
         self.look_at_strangers(key).await;
         let snapshot = self.shared.world().snapshot(key);
+        let mut unsaid = self.shared.unsaid().take(key);
         let Some(snapshot) = snapshot else {
             self.shared.world().strangers.forget(key);
             return Next::Rest;
         };
+        let next = self.carry_on(key, &snapshot, &mut unsaid).await;
+        self.shared.unsaid().keep(key, unsaid);
+        next
+    }
+
+    async fn carry_on(&self, key: &JobKey, snapshot: &Snapshot, unsaid: &mut Unsaid) -> Next {
         let job = snapshot.stored.job.clone();
         let observed = Observed {
             job: &job,
             pods: &snapshot.pods,
             services: &snapshot.services,
         };
-        let plan = plan(&observed, Timestamp::now());
+        let plan = unsaid.debounce.plan(&observed, Timestamp::now());
         if let Some(next) = self.write_status(key, &snapshot.stored, &plan).await {
             return next;
         }
-        let tally = execute::execute(self, key, &job, &plan.actions).await;
+        let tally = execute::execute(self, key, &job, &plan.actions, &mut unsaid.wave).await;
+        if tally.is_wave_over() {
+            for event in unsaid.wave.end() {
+                self.recorder.tell(&job, event);
+            }
+        }
         plan.events
             .iter()
             .for_each(|event| self.recorder.tell(&job, event.clone()));

@@ -6,6 +6,7 @@ use tokio::sync::Notify;
 
 use super::key::JobKey;
 use super::queue::Queue;
+use super::unsaid::AllUnsaid;
 use super::world::World;
 
 /// What is known, and what is to be looked at because of it.
@@ -13,6 +14,7 @@ use super::world::World;
 pub(super) struct Shared {
     world: Mutex<World>,
     queue: Mutex<Queue>,
+    unsaid: Mutex<AllUnsaid>,
     news: Notify,
 }
 
@@ -22,6 +24,7 @@ impl Shared {
         Self {
             world: Mutex::new(world),
             queue: Mutex::default(),
+            unsaid: Mutex::default(),
             news: Notify::new(),
         }
     }
@@ -34,6 +37,11 @@ impl Shared {
     /// What is to be looked at. Never held over an await.
     pub(super) fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is still to be said. Never held over an await.
+    pub(super) fn unsaid(&self) -> MutexGuard<'_, AllUnsaid> {
+        self.unsaid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Something happened to these jobs.

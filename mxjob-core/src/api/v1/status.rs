@@ -28,6 +28,9 @@ pub struct JobStatus {
     /// Those of them that count towards maxRestarts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted_restarts: Option<i32>,
+    /// Restarts that came before the last run of ten minutes: the waits started over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backoff_from: Option<i32>,
     /// The metadata.generation that this status is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
@@ -135,6 +138,9 @@ impl ConditionType {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplicaStatus {
+    /// Wanted when the pods of this life of the job were made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
     /// Running and not terminating.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub active: i32,
@@ -153,15 +159,27 @@ pub struct ReplicaStatus {
     /// Container restarts of pods that were replaced since.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub in_place_restarts: i32,
-    /// Replacements by index, like {"3": 1}; their sum is restarts.
+    /// Replacements by index, like {"3": 1}, also those that do not count.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attempts: BTreeMap<String, i32>,
+    /// Attempts, by index, that came before its last run of ten minutes: the waits started over.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub backoff_from: BTreeMap<String, i32>,
+    /// Container restarts, by index, of pods that were not replaced yet.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub container_restarts: BTreeMap<String, i32>,
     /// Indexes whose container has run in this life of the job, like 0-2,5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_indexes: Option<String>,
     /// Indexes that have succeeded in this life of the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_indexes: Option<String>,
+    /// Indexes whose pod is being preempted, evicted or drained, until it is replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disrupted_indexes: Option<String>,
+    /// When a pod that had started was found gone, by index, until it is replaced.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub vanished_at: BTreeMap<String, Time>,
 }
 
 #[allow(

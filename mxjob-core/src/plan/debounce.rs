@@ -1,0 +1,131 @@
+//! Writing a status less often: a change of counts alone waits a little for the next one.
+//!
+//! What may wait is what the pods themselves still tell: how many run, are ready and have ended, and
+//! which have started and succeeded. Who restarts forgets what waits and reads it from the pods
+//! again. Everything that a decision hangs on and no pod tells, and every condition, is written at
+//! once, and what waits with it; until then decisions see what waits as if it were written.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Event, Observed, Plan, plan};
+use crate::api::v1::{JobStatus, ReplicaStatus};
+use crate::job::Job;
+
+/// Without another change for this long, counts are written.
+const QUIET: SignedDuration = SignedDuration::from_secs(1);
+/// Counts that change all the time are written this often.
+const LONGEST: SignedDuration = SignedDuration::from_secs(5);
+
+/// What waits to be written about one job, between two looks at it.
+#[derive(Clone, Debug, Default)]
+pub struct Debounce {
+    held: Option<Box<Held>>,
+}
+
+#[derive(Clone, Debug)]
+struct Held {
+    /// The stored status that it is a change of.
+    base: JobStatus,
+    status: JobStatus,
+    events: Vec<Event>,
+    since: Timestamp,
+    changed: Timestamp,
+}
+
+impl Debounce {
+    /// True when nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_none()
+    }
+
+    /// What to do next about a job, as [`plan`] says, but that a status may wait. The same value must
+    /// be asked each time; whoever cannot write a status just asks again.
+    pub fn plan(&mut self, observed: &Observed<'_>, now: Timestamp) -> Plan {
+        let held = self.held.take();
+        let stored = &observed.job.status;
+        let held = held.filter(|held| held.base == *stored);
+        let Some(held) = held else {
+            let plan = plan(observed, now);
+            return self.hold(stored, None, stored, plan, now);
+        };
+        let job = Job {
+            status: held.status.clone(),
+            ..observed.job.clone()
+        };
+        let plan = plan(
+            &Observed {
+                job: &job,
+                ..*observed
+            },
+            now,
+        );
+        self.hold(stored, Some(held), &job.status, plan, now)
+    }
+
+    /// Keeps the plan's status back when it may wait.
+    fn hold(
+        &mut self,
+        stored: &JobStatus,
+        held: Option<Box<Held>>,
+        known: &JobStatus,
+        mut plan: Plan,
+        now: Timestamp,
+    ) -> Plan {
+        let held = match (held, plan.status.take()) {
+            (None, None) => return plan,
+            (Some(held), None) => held,
+            (held, Some(status)) => {
+                let urgent = settled(known.clone()) != settled(status.clone());
+                let since = held.as_ref().map_or(now, |held| held.since);
+                let mut events = held.map_or_else(Vec::new, |held| held.events);
+                events.append(&mut plan.events);
+                if urgent {
+                    plan.status = Some(status);
+                    plan.events = events;
+                    return plan;
+                }
+                Box::new(Held {
+                    base: stored.clone(),
+                    status,
+                    events,
+                    since,
+                    changed: now,
+                })
+            }
+        };
+        let due = held.due();
+        if due > now && held.changed <= now {
+            plan.wake_at = Some(plan.wake_at.map_or(due, |sooner| sooner.min(due)));
+            self.held = Some(held);
+            return plan;
+        }
+        plan.status = (held.status != held.base).then_some(held.status);
+        plan.events.splice(0..0, held.events);
+        plan
+    }
+}
+
+impl Held {
+    fn due(&self) -> Timestamp {
+        let after = |start: Timestamp, wait| start.checked_add(wait).unwrap_or(start);
+        after(self.changed, QUIET).min(after(self.since, LONGEST))
+    }
+}
+
+/// A status without what the pods themselves still tell.
+fn settled(mut status: JobStatus) -> JobStatus {
+    status.ready = None;
+    status.chief = None;
+    for role in status.replica_statuses.values_mut() {
+        *role = ReplicaStatus {
+            active: 0,
+            succeeded: 0,
+            failed: 0,
+            ready: 0,
+            started_indexes: None,
+            completed_indexes: None,
+            ..std::mem::take(role)
+        };
+    }
+    status
+}

@@ -1,0 +1,94 @@
+//! What the pods say is remembered: their job goes on when they are gone.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::draft::Draft;
+use super::memory::Memory;
+use super::world::World;
+use super::{Event, PodPhase, PodView, restart, warnings};
+use crate::job::{Replica, Spec};
+
+/// The pods of this life and attempt, by replica.
+pub(super) type Current<'a> = BTreeMap<Replica, &'a PodView>;
+
+/// The pods of this life and attempt; the others.
+pub(super) fn sort<'a>(
+    world: &World<'a>,
+    spec: &Spec,
+    memory: &Memory,
+) -> (Current<'a>, Current<'a>) {
+    let wanted = |replica: &Replica| {
+        spec.role(replica.role)
+            .is_some_and(|role| replica.index < role.replicas)
+    };
+    let pods = world.pods.iter().map(|(replica, pod)| (*replica, *pod));
+    pods.partition(|(replica, pod)| wanted(replica) && !memory.is_stale(*replica, pod))
+}
+
+/// Remembers what the pods of this life say.
+pub(super) fn look(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>, memory: &mut Memory) {
+    for (replica, pod) in current {
+        let role = memory.role_mut(replica.role);
+        if pod.started {
+            role.started.insert(replica.index);
+        }
+        let succeeded = pod.phase == PodPhase::Succeeded && !pod.deleting;
+        if succeeded && role.completed.insert(replica.index) {
+            draft.event(exit_event(draft, &pod.name, pod.exit_code.unwrap_or(0)));
+        }
+        role.found(replica.index);
+        // Once the pod is gone nothing else tells why.
+        if pod.disrupted && pod.started && !role.completed.contains(&replica.index) {
+            role.disrupted.insert(replica.index);
+        } else {
+            role.disrupted.remove(&replica.index);
+        }
+        if restarted(memory, *replica, pod) {
+            warnings::restarted_in_place(draft, spec, *replica, pod);
+        }
+        if pod.deleting && pod.started_at.is_some_and(|at| ran_long(draft, at, pod)) {
+            memory.start_waits_over(*replica);
+        }
+    }
+}
+
+/// Remembers the container restarts of the pods of this life.
+pub(super) fn restarts(world: &World<'_>, spec: &Spec, memory: &mut Memory) {
+    for (replica, pod) in sort(world, spec, memory).0 {
+        restarted(memory, replica, pod);
+    }
+}
+
+/// True when it is the first restart of the replica.
+fn restarted(memory: &mut Memory, replica: Replica, pod: &PodView) -> bool {
+    if pod.container_restarts == 0 {
+        return false;
+    }
+    let known = &mut memory.role_mut(replica.role).container_restarts;
+    let before = known.get(&replica.index).copied();
+    // A pod that comes from an old look at it has fewer.
+    known.insert(
+        replica.index,
+        pod.container_restarts.max(before.unwrap_or(0)),
+    );
+    before.is_none()
+}
+
+/// It has run, until its end or until now, long enough for its waits to start over.
+fn ran_long(draft: &Draft<'_>, started_at: Timestamp, pod: &PodView) -> bool {
+    let until = pod.finished_at.unwrap_or(draft.now);
+    restart::was_long(until.duration_since(started_at).as_secs())
+}
+
+/// Says that the container of a pod has ended.
+pub(super) fn exit_event(draft: &Draft<'_>, pod: &str, code: i32) -> Event {
+    Event::normal(
+        "ExitedWithCode",
+        format!(
+            "Pod: {}.{pod} exited with code {code}",
+            draft.job.meta.namespace
+        ),
+    )
+}

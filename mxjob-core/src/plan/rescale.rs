@@ -1,0 +1,108 @@
+//! A job whose size was edited: the status keeps the numbers that its pods were made for.
+
+use super::draft::Draft;
+use super::look::Current;
+use super::memory::Memory;
+use super::world::World;
+use super::{Event, conditions};
+use crate::api::v1::{ConditionType, JobStatus, ReplicaStatus};
+use crate::job::{Replica, Spec};
+use crate::wiring::names;
+
+/// True when the job has pods of another size than the spec's, and cannot change size in place.
+pub(super) fn is_due(status: &JobStatus, world: &World<'_>, spec: &Spec, memory: &Memory) -> bool {
+    let is_current = |pod: &super::PodView| pod.attempt.job >= memory.life;
+    spec.mode.fixed_membership
+        && is_other_size(status, spec)
+        && (memory.has_begun() || world.own_pods().any(is_current))
+}
+
+fn is_other_size(status: &JobStatus, spec: &Spec) -> bool {
+    let known = |name: &str| {
+        let entry = status
+            .replica_statuses
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name));
+        entry.and_then(|(_, role)| role.replicas)
+    };
+    // A status that says nothing may have been lost in a backup.
+    if status
+        .replica_statuses
+        .values()
+        .all(|role| role.replicas.is_none())
+    {
+        return false;
+    }
+    let another = spec
+        .roles
+        .iter()
+        .any(|role| i64::from(known(role.role.name).unwrap_or(0)) != i64::from(role.replicas));
+    let gone = |(key, role): (&String, &ReplicaStatus)| {
+        role.replicas.is_some_and(|replicas| replicas > 0) && spec.role_named(key).is_none()
+    };
+    another || status.replica_statuses.iter().any(gone)
+}
+
+/// Restarts the whole job with its new size; that neither counts nor waits.
+pub(super) fn restart(draft: &mut Draft<'_>, world: &World<'_>, memory: &mut Memory) {
+    let crd = draft.job.table.crd;
+    let name = &draft.job.meta.name;
+    let message = format!(
+        "{} {name} is restarting because its size changed.",
+        crd.kind
+    );
+    let reason = draft.reason("Rescaled");
+    draft.event(Event::normal(reason.clone(), message.clone()));
+    conditions::set_true(draft, ConditionType::Restarting, reason, message);
+    world.own_pods().for_each(|pod| draft.delete_pod(pod));
+    memory.restart();
+    memory.does_not_wait();
+}
+
+/// Deletes what belongs to replicas that are not wanted any more, and the pods of earlier attempts.
+pub(super) fn remove(
+    draft: &mut Draft<'_>,
+    world: &World<'_>,
+    spec: &Spec,
+    memory: &mut Memory,
+    old: &Current<'_>,
+) {
+    let is_wanted = |replica: Replica| {
+        spec.role(replica.role)
+            .is_some_and(|role| replica.index < role.replicas)
+    };
+    for (replica, pod) in old {
+        // Wanted again before it is gone, it must not count as one that vanished.
+        if !is_wanted(*replica) && !memory.is_stale(*replica, pod) {
+            memory.retire(*replica);
+        }
+    }
+    old.values()
+        .chain(&world.strays)
+        .for_each(|pod| draft.delete_pod(pod));
+    for (name, service) in &world.services {
+        let replica = names::parse(draft.job.table, &draft.job.meta.name, name);
+        if replica.is_some_and(|replica| !is_wanted(replica)) {
+            draft.delete_service(service);
+        }
+    }
+}
+
+/// Writes the size into the status. Of roles that the spec does not have only counts stay.
+pub(super) fn note(spec: &Spec, status: &mut JobStatus) {
+    for (key, role) in &mut status.replica_statuses {
+        if let Some(wanted) = spec.role_named(key) {
+            role.replicas = i32::try_from(wanted.replicas).ok();
+        } else {
+            let present = role.container_restarts.values().map(|one| (*one).max(0));
+            let in_place = present.fold(role.in_place_restarts, i32::saturating_add);
+            *role = ReplicaStatus {
+                restarts: role.restarts,
+                in_place_restarts: in_place,
+                ..ReplicaStatus::default()
+            };
+        }
+    }
+    let nothing = ReplicaStatus::default();
+    status.replica_statuses.retain(|_, role| *role != nothing);
+}

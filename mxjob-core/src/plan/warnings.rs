@@ -1,0 +1,42 @@
+//! What a user should know of a job that runs all the same. Each is said once.
+
+use super::draft::Draft;
+use super::{Event, PodView};
+use crate::job::{Replica, Spec};
+
+/// A template's own restart policy has no effect. Said when the job is taken up.
+pub(super) fn template_restart_policy(draft: &mut Draft<'_>, spec: &Spec) {
+    let overwritten = spec.roles.iter().any(|role| {
+        let template = role.template.spec.as_ref();
+        let own = template.and_then(|template| template.restart_policy.as_deref());
+        own.is_some_and(|own| own != spec.restart_policy_of_pods(role).name())
+    });
+    if overwritten {
+        draft.event(Event::warning(
+            "SetPodTemplateRestartPolicy",
+            "Restart policy in pod template will be overwritten by restart policy in replica spec",
+        ));
+    }
+}
+
+/// A member of a job that takes none back was restarted. Said when its first restart is seen.
+pub(super) fn restarted_in_place(
+    draft: &mut Draft<'_>,
+    spec: &Spec,
+    replica: Replica,
+    pod: &PodView,
+) {
+    let has_peers = spec.wanted() > 1;
+    let is_member = spec
+        .role(replica.role)
+        .is_some_and(|role| role.role.mode_env);
+    if spec.mode.fixed_membership && has_peers && is_member {
+        let message = format!(
+            "Pod {} was restarted in place, and a job of mode {} goes on without it: ps-lite does \
+             not take a member back, the others wait for ever. Set failurePolicy to have the whole \
+             job restarted",
+            pod.name, spec.mode.name
+        );
+        draft.event(Event::warning("RestartedInPlace", message));
+    }
+}
