@@ -73,6 +73,7 @@ impl Running {
             job: &self.job,
             pods: &self.pods,
             services: &self.services,
+            config_maps: &[],
         };
         plan(&observed, self.now).actions.len()
     }
@@ -91,6 +92,7 @@ impl Fresh {
             job: &self.0,
             pods: &[],
             services: &[],
+            config_maps: &[],
         };
         plan(&observed, Timestamp::UNIX_EPOCH).actions.len()
     }

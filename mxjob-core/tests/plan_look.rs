@@ -45,6 +45,7 @@ impl Look {
                 job: &self.job,
                 pods: &self.pods,
                 services: &self.services,
+                config_maps: &[],
             },
             self.now,
         )
@@ -346,6 +347,7 @@ fn an_invalid_job_of_another_manager_is_left_alone() {
         job: &job,
         pods: &[],
         services: &[],
+        config_maps: &[],
     };
     assert_eq!(plan(&observed, Timestamp::UNIX_EPOCH), Plan::default());
 }

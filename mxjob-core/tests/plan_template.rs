@@ -62,3 +62,21 @@ fn two_such_templates_are_one_warning() {
         assert_eq!(warnings.count(), 1);
     }
 }
+
+#[test]
+fn accelerators_by_their_old_name_are_warned_of_once() {
+    for roles in SETS {
+        let mut manifest = roles.job(1, 0, 2);
+        let container = &mut manifest["spec"]["mxReplicaSpecs"][roles.worker]["template"]["spec"]["containers"]
+            [0];
+        container["resources"] = json!({"limits": {"alpha.kubernetes.io/nvidia-gpu": "1"}});
+        let mut world = World::running(roles, manifest);
+        world.edit("spec.runPolicy.suspend", json!(true));
+        world.edit("spec.runPolicy.suspend", json!(false));
+        let message = format!(
+            "Resource alpha.kubernetes.io/nvidia-gpu of {} is gone from Kubernetes: replaced by nvidia.com/gpu",
+            roles.worker
+        );
+        assert_eq!(world.said("ReplacedAlphaGPUResource"), [message]);
+    }
+}

@@ -148,6 +148,7 @@ fn counts_that_change_back_are_not_written() {
                 job,
                 pods: &pods,
                 services: &services,
+                config_maps: &[],
             };
             assert_eq!(debounce.plan(&observed, now).status, None, "{after} ms");
         }

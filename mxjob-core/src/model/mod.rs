@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use serde_json::Value;
 
 use crate::job::{Job, Replica};
@@ -34,6 +34,7 @@ pub struct Cluster {
     job: Option<Job>,
     pods: BTreeMap<String, ModelPod>,
     services: BTreeMap<String, Service>,
+    config_maps: BTreeMap<String, ConfigMap>,
     work: VecDeque<Work>,
     wake_at: Option<Timestamp>,
     /// `None`: every status is written at once.
@@ -139,6 +140,7 @@ impl Cluster {
             job: None,
             pods: BTreeMap::new(),
             services: BTreeMap::new(),
+            config_maps: BTreeMap::new(),
             work: VecDeque::new(),
             wake_at: None,
             debounce: None,
@@ -173,6 +175,11 @@ impl Cluster {
     /// The pods, by name.
     pub fn pods(&self) -> impl Iterator<Item = &Pod> {
         self.pods.values().map(|one| &one.pod)
+    }
+
+    /// The ConfigMaps, by name.
+    pub fn config_maps(&self) -> impl Iterator<Item = &ConfigMap> {
+        self.config_maps.values()
     }
 
     /// The services, by name.

@@ -1,7 +1,7 @@
 //! The API server's side: objects come and go by its rules.
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -69,6 +69,7 @@ impl Cluster {
             let object = self.object.take();
             self.store(object);
             self.services.clear();
+            self.config_maps.clear();
             let pods: Vec<_> = self.pods.values().map(ModelPod::target).collect();
             for pod in pods {
                 // A pod that is not there any more is what was asked for.
@@ -113,6 +114,17 @@ impl Cluster {
         let taken = |cluster: &Self, name: &str| cluster.services.contains_key(name);
         let name = self.admit("services", &mut service.metadata, now, taken)?;
         self.services.insert(name, service);
+        Ok(())
+    }
+
+    pub(super) fn create_config_map(
+        &mut self,
+        mut config_map: ConfigMap,
+        now: Timestamp,
+    ) -> Result<(), ApiError> {
+        let taken = |cluster: &Self, name: &str| cluster.config_maps.contains_key(name);
+        let name = self.admit("configmaps", &mut config_map.metadata, now, taken)?;
+        self.config_maps.insert(name, config_map);
         Ok(())
     }
 
@@ -176,19 +188,16 @@ impl Cluster {
     }
 
     pub(super) fn delete_service(&mut self, target: &Target) -> Result<(), ApiError> {
-        let name = &target.name;
-        let service = self.services.get(name);
-        let service = service.ok_or_else(|| ApiError::NotFound {
-            kind: "services",
-            name: name.clone(),
-        })?;
-        if service.metadata.uid.as_ref() != Some(&target.uid) {
-            return Err(ApiError::Conflict {
-                kind: "services",
-                name: name.clone(),
-            });
-        }
-        self.services.remove(name);
+        let found = self.services.get(&target.name).map(|one| &one.metadata);
+        is_still(found, "services", target)?;
+        self.services.remove(&target.name);
+        Ok(())
+    }
+
+    pub(super) fn delete_config_map(&mut self, target: &Target) -> Result<(), ApiError> {
+        let found = self.config_maps.get(&target.name).map(|one| &one.metadata);
+        is_still(found, "configmaps", target)?;
+        self.config_maps.remove(&target.name);
         Ok(())
     }
 
@@ -204,4 +213,18 @@ impl Cluster {
         self.job = Some(Job::read(self.table, &object));
         self.object = object;
     }
+}
+
+/// Fails when the object is gone, or another one has its name.
+fn is_still(
+    found: Option<&ObjectMeta>,
+    kind: &'static str,
+    target: &Target,
+) -> Result<(), ApiError> {
+    let name = || target.name.clone();
+    let meta = found.ok_or_else(|| ApiError::NotFound { kind, name: name() })?;
+    if meta.uid.as_ref() == Some(&target.uid) {
+        return Ok(());
+    }
+    Err(ApiError::Conflict { kind, name: name() })
 }

@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 
 use super::{ApiError, Cluster};
-use crate::plan::{self, Action, Debounce, Event, Observed, Plan, PodView, ServiceView, Wave};
+use crate::plan::{
+    self, Action, ConfigMapView, Debounce, Event, Observed, Plan, PodView, ServiceView, Wave,
+};
 use crate::wiring::Wiring;
 
 /// Rounds after which a planner that never comes to rest is stopped. A planner does not come to rest
@@ -44,10 +46,12 @@ impl Cluster {
             .map(|one| PodView::of(&one.pod, self.table))
             .collect();
         let services: Vec<_> = self.services.values().map(ServiceView::of).collect();
+        let config_maps: Vec<_> = self.config_maps.values().map(ConfigMapView::of).collect();
         let observed = Observed {
             job,
             pods: &pods,
             services: &services,
+            config_maps: &config_maps,
         };
         Some(match debounce {
             Some(debounce) => debounce.plan(&observed, now),
@@ -84,6 +88,11 @@ impl Cluster {
         match action {
             Action::DeletePod(target) => self.delete_pod(target, now),
             Action::DeleteService(target) => self.delete_service(target),
+            Action::DeleteConfigMap(target) => self.delete_config_map(target),
+            Action::CreateConfigMap => {
+                let config_map = wiring.and_then(Wiring::config_map);
+                config_map.map_or(Ok(()), |one| self.create_config_map(one, now))
+            }
             Action::DeleteJob => {
                 self.delete_job(now);
                 Ok(())

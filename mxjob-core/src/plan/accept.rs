@@ -18,6 +18,7 @@ pub(super) fn accept(draft: &mut Draft<'_>, spec: &Spec) {
         let reason = draft.reason("Created");
         conditions::set_true(draft, ConditionType::Created, reason, message);
         warnings::template_restart_policy(draft, spec);
+        warnings::alpha_gpu(draft, spec);
     }
 }
 

@@ -6,16 +6,16 @@ use super::memory::Memory;
 use super::world::World;
 use crate::api::v1::Services;
 use crate::job::{Job, Spec};
-use crate::wiring::{names, served};
+use crate::wiring::{is_long, labels, names, served};
 
-/// Creates the services and pods that are missing. Pods of an earlier life must all be gone before
+/// Creates the services, the ConfigMap and the pods that are missing. Pods of an earlier life must all be gone before
 /// the first of the next; and while somebody else has the name of a service, replicas could not
 /// find each other.
 pub(super) fn create(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec, memory: &Memory) {
     if world.own_pods().any(|pod| pod.attempt.job < memory.life) {
         return;
     }
-    let mut taken = false;
+    let mut taken = !layout(draft, world, spec);
     for (name, action) in services(draft.job, spec) {
         if world.foreign_services.contains_key(name.as_str()) {
             taken = true;
@@ -34,6 +34,26 @@ pub(super) fn create(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec, memo
             .actions
             .extend(missing.map(|replica| Action::CreatePod(replica, memory.attempt(replica))));
     }
+}
+
+/// Keeps the ConfigMap with the layout as the spec says; false: pods have to wait for it.
+fn layout(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> bool {
+    let (wanted, size) = (is_long(draft.job, spec), labels::size(spec));
+    let mut there = false;
+    for config_map in &world.config_maps {
+        there |= wanted && config_map.size == size && !config_map.deleting;
+        if !wanted || config_map.size != size {
+            draft.delete_config_map(config_map);
+        }
+    }
+    if !wanted || there {
+        return true;
+    }
+    if world.config_maps.is_empty() && world.foreign_config_map.is_none() {
+        draft.actions.push(Action::CreateConfigMap);
+        return true;
+    }
+    false
 }
 
 /// The services of a job, by name, and how each is created.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{Action, Event, Plan, PodView, ServiceView, Target};
+use super::{Action, ConfigMapView, Event, Plan, PodView, ServiceView, Target};
 use crate::api::v1::JobStatus;
 use crate::job::Job;
 
@@ -66,6 +66,16 @@ impl<'a> Draft<'a> {
                 uid: service.uid.clone(),
             };
             self.actions.push(Action::DeleteService(target));
+        }
+    }
+
+    pub(super) fn delete_config_map(&mut self, config_map: &ConfigMapView) {
+        if !config_map.deleting {
+            let target = Target {
+                name: config_map.name.clone(),
+                uid: config_map.uid.clone(),
+            };
+            self.actions.push(Action::DeleteConfigMap(target));
         }
     }
 

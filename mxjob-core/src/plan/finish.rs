@@ -67,6 +67,10 @@ pub(super) fn clean_up(
     world
         .own_services()
         .for_each(|service| draft.delete_service(service));
+    world
+        .config_maps
+        .iter()
+        .for_each(|config_map| draft.delete_config_map(config_map));
     if let (Some(ttl), Some(end)) = (ttl, draft.status.completion_time.clone())
         && draft.passed(end.0, ttl)
     {

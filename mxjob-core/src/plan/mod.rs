@@ -35,11 +35,11 @@ use draft::Draft;
 use world::World;
 
 pub use debounce::Debounce;
-pub use observed::{Observed, PodPhase, PodView, ServiceView};
+pub use observed::{ConfigMapView, Observed, PodPhase, PodView, ServiceView};
 pub use wave::Wave;
 
 /// What to do next about one job, in this order: write the status (and stop when that fails), carry
-/// out the actions (services first; the rest in any order, side by side), publish the events, look
+/// out the actions (services and ConfigMaps first; the rest in any order, side by side), publish the events, look
 /// again at `wake_at`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
@@ -61,12 +61,16 @@ pub enum Action {
     CreateService(Replica),
     /// Create the one service of the job ([`crate::wiring::Wiring::job_service`]).
     CreateJobService,
+    /// Create the ConfigMap with the job's layout ([`crate::wiring::Wiring::config_map`]).
+    CreateConfigMap,
     /// Create the pod of a replica ([`crate::wiring::Wiring::pod`]).
     CreatePod(Replica, Attempt),
     /// Delete the pod of that name and uid.
     DeletePod(Target),
     /// Delete the service of that name and uid.
     DeleteService(Target),
+    /// Delete the ConfigMap of that name and uid.
+    DeleteConfigMap(Target),
     /// Delete the job itself, its dependants in the background.
     DeleteJob,
 }
@@ -147,8 +151,18 @@ impl Action {
             Self::CreateService(replica) | Self::CreatePod(replica, _) => {
                 names::replica(job.table, &job.meta.name, *replica)
             }
-            Self::DeletePod(target) | Self::DeleteService(target) => target.name.clone(),
+            Self::DeletePod(target)
+            | Self::DeleteService(target)
+            | Self::DeleteConfigMap(target) => target.name.clone(),
+            Self::CreateConfigMap => names::config_map(&job.meta.name),
             Self::CreateJobService | Self::DeleteJob => job.meta.name.clone(),
         }
+    }
+    /// True for what pods need: it is to be there before them.
+    pub const fn comes_first(&self) -> bool {
+        matches!(
+            self,
+            Self::CreateService(_) | Self::CreateJobService | Self::CreateConfigMap
+        )
     }
 }

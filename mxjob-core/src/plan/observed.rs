@@ -1,7 +1,7 @@
 //! What the planner looks at: small views of the objects in the cluster.
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::job::{Attempt, Job};
@@ -17,6 +17,8 @@ pub struct Observed<'a> {
     pub pods: &'a [PodView],
     /// Services, in any order.
     pub services: &'a [ServiceView],
+    /// ConfigMaps, in any order.
+    pub config_maps: &'a [ConfigMapView],
 }
 
 /// What the planner needs to know of a pod.
@@ -112,6 +114,39 @@ impl ServiceView {
             name: meta.name.clone().unwrap_or_default(),
             uid: meta.uid.clone().unwrap_or_default(),
             owner: controller(meta),
+            deleting: meta.deletion_timestamp.is_some(),
+        }
+    }
+}
+
+/// What the planner needs to know of a ConfigMap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigMapView {
+    /// Name.
+    pub name: String,
+    /// Uid.
+    pub uid: String,
+    /// Uid of its controlling owner.
+    pub owner: Option<String>,
+    /// The numbers of replicas that it was made for: [`labels::SIZE`].
+    pub size: String,
+    /// A deletion has been asked for.
+    pub deleting: bool,
+}
+
+impl ConfigMapView {
+    /// The view of a ConfigMap.
+    pub fn of(config_map: &ConfigMap) -> Self {
+        let meta = &config_map.metadata;
+        let size = meta
+            .annotations
+            .as_ref()
+            .and_then(|all| all.get(labels::SIZE));
+        Self {
+            name: meta.name.clone().unwrap_or_default(),
+            uid: meta.uid.clone().unwrap_or_default(),
+            owner: controller(meta),
+            size: size.cloned().unwrap_or_default(),
             deleting: meta.deletion_timestamp.is_some(),
         }
     }

@@ -5,6 +5,7 @@ use super::world::World;
 use super::{PodView, conditions, create};
 use crate::api::v1::ConditionType;
 use crate::job::{Replica, Spec};
+use crate::wiring::is_long;
 
 /// Reasons of waiting pods that a person has to look into.
 const CAUSES: [&str; 5] = [
@@ -39,6 +40,12 @@ fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<(Strin
                 return Some(name_taken("service", &name));
             }
         }
+    }
+    let config_map = world
+        .foreign_config_map
+        .filter(|_| is_long(draft.job, spec));
+    if let Some(theirs) = config_map.filter(|one| is_taken(draft, one.owner.as_ref())) {
+        return Some(name_taken("config map", &theirs.name));
     }
     for replica in spec.replicas() {
         let foreign = world.foreign.get(&replica);

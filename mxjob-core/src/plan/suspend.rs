@@ -31,6 +31,10 @@ pub(super) fn suspend(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     world
         .own_services()
         .for_each(|service| draft.delete_service(service));
+    world
+        .config_maps
+        .iter()
+        .for_each(|config_map| draft.delete_config_map(config_map));
     counts::write(draft, spec, &memory, &std::collections::BTreeMap::new());
 }
 

@@ -2,7 +2,8 @@
 
 use super::draft::Draft;
 use super::{Event, PodView};
-use crate::job::{Replica, Spec};
+use crate::accelerators::{ALPHA_GPU, NVIDIA_GPU, asks_for_alpha};
+use crate::job::{Replica, RoleSpec, Spec};
 
 /// A template's own restart policy has no effect. Said when the job is taken up.
 pub(super) fn template_restart_policy(draft: &mut Draft<'_>, spec: &Spec) {
@@ -16,6 +17,24 @@ pub(super) fn template_restart_policy(draft: &mut Draft<'_>, spec: &Spec) {
             "SetPodTemplateRestartPolicy",
             "Restart policy in pod template will be overwritten by restart policy in replica spec",
         ));
+    }
+}
+
+/// Accelerators are asked for by a name that nothing knows any more. Said when the job is taken up.
+pub(super) fn alpha_gpu(draft: &mut Draft<'_>, spec: &Spec) {
+    let asks = |role: &&RoleSpec| role.template.spec.as_ref().is_some_and(asks_for_alpha);
+    let roles: Vec<_> = spec
+        .roles
+        .iter()
+        .filter(asks)
+        .map(|role| role.role.name)
+        .collect();
+    if !roles.is_empty() {
+        let message = format!(
+            "Resource {ALPHA_GPU} of {} is gone from Kubernetes: replaced by {NVIDIA_GPU}",
+            roles.join(", ")
+        );
+        draft.event(Event::warning("ReplacedAlphaGPUResource", message));
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Action, Event};
 use crate::job::{Job, Replica};
 use crate::role::RoleId;
-use crate::wiring::names;
+use crate::wiring::{layout, names};
 
 /// Jobs of more replicas than this have their objects summed up.
 const MANY: u32 = 20;
@@ -20,8 +20,10 @@ pub struct Wave {
 enum Deed {
     DeletePod,
     DeleteService,
+    DeleteConfigMap,
     DeleteJob,
     CreateService,
+    CreateConfigMap,
     CreatePod,
 }
 
@@ -85,9 +87,11 @@ impl Deed {
     fn of(action: &Action) -> Self {
         match action {
             Action::CreateService(_) | Action::CreateJobService => Self::CreateService,
+            Action::CreateConfigMap => Self::CreateConfigMap,
             Action::CreatePod(..) => Self::CreatePod,
             Action::DeletePod(_) => Self::DeletePod,
             Action::DeleteService(_) => Self::DeleteService,
+            Action::DeleteConfigMap(_) => Self::DeleteConfigMap,
             Action::DeleteJob => Self::DeleteJob,
         }
     }
@@ -97,6 +101,8 @@ impl Deed {
         match self {
             Self::CreatePod => "CreatePod",
             Self::CreateService => "CreateService",
+            Self::CreateConfigMap => "CreateConfigMap",
+            Self::DeleteConfigMap => "DeleteConfigMap",
             Self::DeletePod => "DeletePod",
             Self::DeleteService => "DeleteService",
             Self::DeleteJob => "DeleteJob",
@@ -107,6 +113,7 @@ impl Deed {
         match self {
             Self::CreatePod | Self::DeletePod => "pod",
             Self::CreateService | Self::DeleteService => "service",
+            Self::CreateConfigMap | Self::DeleteConfigMap => "config map",
             Self::DeleteJob => "job",
         }
     }
@@ -114,7 +121,9 @@ impl Deed {
     /// The verb, done and being done.
     const fn verbs(self) -> (&'static str, &'static str) {
         match self {
-            Self::CreatePod | Self::CreateService => ("Created", "creating"),
+            Self::CreatePod | Self::CreateService | Self::CreateConfigMap => {
+                ("Created", "creating")
+            }
             _ => ("Deleted", "deleting"),
         }
     }
@@ -124,6 +133,14 @@ impl Sum {
     fn success(&self, deed: Deed) -> Option<Event> {
         let (object, (done, _)) = (deed.object(), deed.verbs());
         let names = self.done.names()?;
+        if deed == Deed::CreateConfigMap {
+            let message = format!(
+                "The layout of the job is too long for its variable: it names one replica of each role, \
+                 the whole is in ConfigMap {names}, mounted at {}",
+                layout::PATH
+            );
+            return Some(Event::normal("MXConfigShortened", message));
+        }
         let message = match self.done.count {
             1 => format!("{done} {object}: {names}"),
             many => format!("{done} {many} {object}s: {names}"),

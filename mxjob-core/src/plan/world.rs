@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Observed, PodView, ServiceView};
+use super::{ConfigMapView, Observed, PodView, ServiceView};
 use crate::job::Replica;
 use crate::wiring::names;
 
@@ -17,6 +17,10 @@ pub(super) struct World<'a> {
     pub(super) services: BTreeMap<&'a str, &'a ServiceView>,
     /// Services of others, by name.
     pub(super) foreign_services: BTreeMap<&'a str, &'a ServiceView>,
+    /// The job's own ConfigMaps.
+    pub(super) config_maps: Vec<&'a ConfigMapView>,
+    /// Somebody else's ConfigMap under the name of the job's.
+    pub(super) foreign_config_map: Option<&'a ConfigMapView>,
 }
 
 impl<'a> World<'a> {
@@ -29,7 +33,17 @@ impl<'a> World<'a> {
             foreign: BTreeMap::new(),
             services: BTreeMap::new(),
             foreign_services: BTreeMap::new(),
+            config_maps: Vec::new(),
+            foreign_config_map: None,
         };
+        let config_map = names::config_map(&job.meta.name);
+        for found in observed.config_maps {
+            if found.owner.as_deref() == Some(uid) {
+                world.config_maps.push(found);
+            } else if found.name == config_map {
+                world.foreign_config_map = Some(found);
+            }
+        }
         for service in observed.services {
             let ours = service.owner.as_deref() == Some(uid);
             let services = if ours {

@@ -1,8 +1,8 @@
-//! Labels of pods and services.
+//! Labels and annotations of pods, services and ConfigMaps.
 
 use std::collections::BTreeMap;
 
-use crate::job::{Job, Replica};
+use crate::job::{Job, Replica, RoleSpec, Spec};
 
 /// Label with the operator's name.
 pub const OPERATOR: &str = "training.kubeflow.org/operator-name";
@@ -14,6 +14,16 @@ pub const ROLE: &str = "training.kubeflow.org/replica-type";
 pub const INDEX: &str = "training.kubeflow.org/replica-index";
 /// Label of chief pods, always `master`.
 pub const JOB_ROLE: &str = "training.kubeflow.org/job-role";
+
+/// Annotation of the ConfigMap with a job's layout: the numbers of replicas that it was made for.
+pub const SIZE: &str = "mxjob.kubeflow.org/size";
+
+/// The value of [`SIZE`], like `scheduler=1,worker=3000`.
+pub(crate) fn size(spec: &Spec) -> String {
+    let role =
+        |role: &RoleSpec| format!("{}={}", role.role.name.to_ascii_lowercase(), role.replicas);
+    spec.roles.iter().map(role).collect::<Vec<_>>().join(",")
+}
 
 /// Labels that everything of a job carries.
 pub(crate) fn of_job(job: &Job) -> BTreeMap<String, String> {

@@ -9,8 +9,9 @@ use k8s_openapi::api::core::v1::{ConfigMap, ConfigMapVolumeSource, PodSpec, Volu
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 
-use super::{Wiring, names};
-use crate::job::{Replica, RoleSpec};
+use super::{Addresses, Wiring, names};
+use crate::api::v1::Services;
+use crate::job::{Job, Replica, RoleSpec, Spec};
 
 #[derive(Serialize)]
 struct Endpoint {
@@ -35,13 +36,17 @@ const VOLUME: &str = "mxjob-cluster";
 const FOLDER: &str = "/etc/mxjob";
 /// Its file there, and its key in the ConfigMap.
 const FILE: &str = "cluster.json";
+/// Both.
+pub(crate) const PATH: &str = "/etc/mxjob/cluster.json";
 
 /// What the layouts of all replicas share, as rendered JSON.
 #[derive(Debug)]
 pub(super) struct Layout {
     shared: String,
-    /// The whole `cluster`, when the shared one is shortened.
+    /// The whole `cluster` of a long one.
     whole: Option<String>,
+    /// The shared one names one replica of each role.
+    is_cut: bool,
 }
 
 impl Layout {
@@ -74,28 +79,24 @@ impl Layout {
         let labels = json(&labels);
         let shared = |cluster: &str| format!(r#"{{"cluster":{cluster},"labels":{labels}"#);
         let whole = json(&cluster(usize::MAX));
-        let layout = Self {
-            shared: shared(&whole),
-            whole: None,
-        };
-        let last = |role: &RoleSpec| {
-            let index = role.replicas.checked_sub(1)?;
-            Some(Replica {
-                role: role.id,
-                index,
-            })
-        };
-        let longest = |role: &RoleSpec| Some(layout.render(role, last(role)?).len());
-        if roles
-            .iter()
-            .filter_map(longest)
-            .all(|length| length <= LONGEST)
-        {
-            return layout;
+        if !is_long(wiring.job, wiring.spec) {
+            return Self {
+                shared: shared(&whole),
+                whole: None,
+                is_cut: false,
+            };
         }
+        // On this machine there is nothing to mount it with.
+        let is_cut = matches!(wiring.addresses, Addresses::Cluster);
+        let shared = if is_cut {
+            shared(&json(&cluster(1)))
+        } else {
+            shared(&whole)
+        };
         Self {
-            shared: shared(&json(&cluster(1))),
+            shared,
             whole: Some(whole),
+            is_cut,
         }
     }
 
@@ -111,7 +112,7 @@ impl Layout {
 
     /// Mounts that ConfigMap into all containers of a pod of the job.
     pub(super) fn mount(&self, job: &str, pod: &mut PodSpec) {
-        if self.whole.is_none() {
+        if !self.is_cut {
             return;
         }
         // The operator's own wins over one of that name, as its variables do.
@@ -146,6 +147,65 @@ impl Layout {
     }
 }
 
+/// True when the layout of a job on a cluster would be longer than the variable may be. It is worked
+/// out without writing it down: the planner asks at every look.
+pub(crate) fn is_long(job: &Job, spec: &Spec) -> bool {
+    job.table.config_env.is_some() && longest(job, spec) > LONGEST
+}
+
+/// Length of the layout of the last replica of the role with the longest name.
+fn longest(job: &Job, spec: &Spec) -> usize {
+    let name = job.meta.name.len();
+    let domain = match spec.services {
+        Services::PerReplica => 0,
+        Services::PerJob => 1 + name,
+    };
+    let list = |role: &RoleSpec| {
+        let count = usize::try_from(role.replicas).unwrap_or(usize::MAX);
+        let fixed = r#"{"url":"--","port":},"#.len() + name + role.role.name.len() + domain;
+        let port = role.port.to_string().len();
+        let entries = count.saturating_mul(fixed + port) + digits_below(role.replicas);
+        r#""":[],"#.len() + role.role.name.len() + entries - usize::from(count > 0)
+    };
+    let label = |role: &RoleSpec| {
+        let label = if role.role.label {
+            role.label.as_str()
+        } else {
+            ""
+        };
+        r#""":,"#.len() + role.role.name.len() + json(&label).len()
+    };
+    let own = |role: &RoleSpec| {
+        let last = role.replicas.saturating_sub(1).to_string();
+        role.role.name.len() + last.len()
+    };
+    let roles = || spec.roles.iter();
+    r#"{"cluster":{},"labels":{},"task":{"type":"","index":}}"#.len()
+        + roles().map(|role| list(role) + label(role)).sum::<usize>()
+        // The last of a list has no comma.
+        - 2 * usize::from(!spec.roles.is_empty())
+        + roles()
+            .filter(|role| role.replicas > 0)
+            .map(own)
+            .max()
+            .unwrap_or(0)
+}
+
+/// Number of digits of all numbers below `end`, written one after the other.
+fn digits_below(end: u32) -> usize {
+    let mut digits = 0;
+    let mut start = 0_u64;
+    for (length, next) in (1..).zip(std::iter::successors(Some(10_u64), |next| Some(next * 10))) {
+        let end = u64::from(end).min(next);
+        if start >= end {
+            break;
+        }
+        digits += usize::try_from(end - start).unwrap_or(usize::MAX) * length;
+        start = next;
+    }
+    digits
+}
+
 fn lower(role: &RoleSpec) -> String {
     role.role.name.to_ascii_lowercase()
 }
@@ -153,4 +213,58 @@ fn lower(role: &RoleSpec) -> String {
 /// Maps with text keys, texts and numbers always render.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{MxRole, ReplicaRole};
+
+    #[test]
+    fn the_length_is_that_of_the_longest_variable() {
+        for (servers, workers, name, network) in [
+            (0, 1, "a", "PerReplica"),
+            (1, 9, "job", "PerReplica"),
+            (11, 100, "job", "PerJob"),
+            (2, 101, "a-long-name", "PerReplica"),
+            (3, 1234, "job", "PerJob"),
+        ] {
+            let role = |replicas: u32| json!({"replicas": replicas, "template": {"spec": {"containers": [{"name": "mxnet", "image": "i"}]}}});
+            let job = Job::read(
+                MxRole::TABLE,
+                &json!({
+                    "metadata": {"name": name},
+                    "spec": {
+                        "network": {"services": network},
+                        "mxReplicaSpecs": {"Scheduler": role(1), "Server": role(servers), "Worker": role(workers)},
+                    },
+                }),
+            );
+            let spec = job.spec.as_ref().unwrap();
+            let wiring = Wiring::new(&job, spec, Addresses::Cluster);
+            let layout = Layout::of(&wiring);
+            let of = |replica: Replica| {
+                layout
+                    .render(spec.role(replica.role).unwrap(), replica)
+                    .len()
+            };
+            let longest = spec.replicas().map(of).max().unwrap();
+            if layout.is_cut {
+                assert!(longest < 1024, "{longest}");
+                assert!(super::longest(&job, spec) > LONGEST);
+            } else {
+                assert_eq!(super::longest(&job, spec), longest, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn digits_are_counted() {
+        for end in [0, 1, 9, 10, 11, 99, 100, 1000, 12345] {
+            let digits: usize = (0..end).map(|number: u32| number.to_string().len()).sum();
+            assert_eq!(digits_below(end), digits, "{end}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 mod env;
 pub mod labels;
-mod layout;
+pub(crate) mod layout;
 pub mod names;
 mod pod;
 mod service;
@@ -15,6 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use crate::api::v1::Services;
 use crate::job::{Attempt, Job, Replica, RoleSpec, Spec};
 use layout::Layout;
+pub(crate) use layout::is_long;
 
 /// How replicas reach each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +73,7 @@ impl<'a> Wiring<'a> {
             name: Some(names::config_map(&self.job.meta.name)),
             namespace: self.namespace(),
             labels: Some(labels::of_job(self.job)),
+            annotations: Some([(labels::SIZE.to_owned(), labels::size(self.spec))].into()),
             owner_references: Some(vec![self.owner()]),
             ..ObjectMeta::default()
         })

@@ -7,7 +7,7 @@ use super::{Wiring, env, labels};
 use crate::accelerators;
 use crate::api::v1::Services;
 use crate::job::{Attempt, Replica, RoleSpec};
-use crate::role::{Peers, RestartPolicy, RoleId};
+use crate::role::{Peers, RoleId};
 
 pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attempt: Attempt) -> Pod {
     let mut spec = role.template.spec.clone().unwrap_or_default();
@@ -27,7 +27,7 @@ pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attemp
         container.env =
             Some(env::merge(container.env.take(), &ours)).filter(|vars| !vars.is_empty());
     }
-    spec.restart_policy = Some(restart_policy(wiring, role).to_owned());
+    spec.restart_policy = Some(wiring.spec.restart_policy_of_pods(role).name().to_owned());
     if wiring.spec.services == Services::PerJob {
         spec.hostname = Some(wiring.name(replica));
         spec.subdomain = Some(wiring.job.meta.name.clone());
@@ -96,15 +96,5 @@ fn metadata(
         finalizers: template.finalizers,
         owner_references: Some(vec![wiring.owner()]),
         ..ObjectMeta::default()
-    }
-}
-
-/// What the kubelet does with the pod's containers. Replacing is the operator's work, and with a
-/// failure policy all of it is.
-fn restart_policy(wiring: &Wiring<'_>, role: &RoleSpec) -> &'static str {
-    match role.restart {
-        _ if wiring.spec.failure.is_some() => RestartPolicy::Never.name(),
-        RestartPolicy::ExitCode => RestartPolicy::Never.name(),
-        policy => policy.name(),
     }
 }

@@ -55,6 +55,7 @@ fn print(job: &Job, spec: &Spec) -> ExitCode {
     let documents = services
         .iter()
         .map(document)
+        .chain(wiring.config_map().map(|one| document(&one)))
         .chain(wiring.pods().map(|pod| document(&pod)));
     let mut code = output::print(note);
     for text in documents {

@@ -1,9 +1,9 @@
 //! Carries out what the planner says: services first, the rest side by side, a slice at a time.
 
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use mxjob_core::Job;
-use mxjob_core::plan::{Action, ServiceView, Wave};
+use mxjob_core::plan::{Action, ConfigMapView, ServiceView, Wave};
 use mxjob_core::wiring::{Addresses, Wiring};
 use tokio::time::Instant;
 
@@ -67,24 +67,21 @@ pub(super) async fn execute(
         job,
         wiring: wiring.as_ref(),
     };
-    let (services, others): (Vec<&Action>, Vec<&Action>) = actions
-        .iter()
-        .partition(|action| matches!(action, Action::CreateService(_) | Action::CreateJobService));
+    let (first, others): (Vec<&Action>, Vec<&Action>) =
+        actions.iter().partition(|action| action.comes_first());
     let mut tally = Tally {
         left: actions.len(),
         ..Tally::default()
     };
-    worker
-        .run(services.iter().take(SLICE), &mut tally, wave)
-        .await;
-    if tally.failed > 0 || tally.taken > 0 || services.len() > SLICE {
+    worker.run(first.iter().take(SLICE), &mut tally, wave).await;
+    if tally.failed > 0 || tally.taken > 0 || first.len() > SLICE {
         let deletes = others
             .iter()
             .filter(|action| !matches!(action, Action::CreatePod(..)));
         worker.run(deletes.take(SLICE), &mut tally, wave).await;
     } else {
         worker
-            .run(others.iter().take(SLICE - services.len()), &mut tally, wave)
+            .run(others.iter().take(SLICE - first.len()), &mut tally, wave)
             .await;
     }
     if tally.done > 0 {
@@ -143,6 +140,12 @@ impl Worker<'_> {
                 let service = cluster.create(key, &service).await?;
                 self.operator.created_service(key, &service);
             }
+            Action::CreateConfigMap => {
+                let config_map = self.wiring.and_then(Wiring::config_map);
+                let config_map = config_map.ok_or(Refusal::NoSuchReplica)?;
+                let config_map = cluster.create(key, &config_map).await?;
+                self.operator.created_config_map(key, &config_map);
+            }
             Action::CreatePod(replica, attempt) => {
                 let pod = self
                     .wiring
@@ -164,6 +167,12 @@ impl Worker<'_> {
                     scope.services.doom(key, &target.name, &target.uid);
                 }
             }
+            Action::DeleteConfigMap(target) => {
+                cluster.delete::<ConfigMap>(key, target).await?;
+                if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
+                    scope.config_maps.doom(key, &target.name, &target.uid);
+                }
+            }
             Action::DeleteJob => {
                 cluster.delete_job(key, &self.job.meta.uid).await?;
                 if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
@@ -181,26 +190,33 @@ impl Worker<'_> {
         }
     }
 
-    /// The name of a pod or service to create is taken: by one of the job's own that the watch has
+    /// The name of an object to create is taken: by one of the job's own that the watch has
     /// not shown yet, or by somebody else.
     async fn look_who_is_there(&self, action: &Action) -> Result<Outcome, Refusal> {
         let (operator, key, name) = (self.operator, self.key, action.object(self.job));
-        let stranger = if matches!(action, Action::CreatePod(..)) {
-            match operator.cluster.read::<Pod>(key, &name).await? {
-                Some(pod) if watch::is_watched(operator.table, key, &pod) => {
+        let (cluster, table) = (&operator.cluster, operator.table);
+        let stranger = match action {
+            Action::CreatePod(..) => match cluster.read::<Pod>(key, &name).await? {
+                Some(pod) if watch::is_watched(table, key, &pod) => {
                     operator.created_pod(key, &pod);
                     return Ok(Outcome::Already);
                 }
-                found => found.map(|pod| Stranger::Pod(watch::pod(operator.table, &pod))),
-            }
-        } else {
-            match operator.cluster.read::<Service>(key, &name).await? {
-                Some(service) if watch::is_watched(operator.table, key, &service) => {
+                found => found.map(|pod| Stranger::Pod(watch::pod(table, &pod))),
+            },
+            Action::CreateConfigMap => match cluster.read::<ConfigMap>(key, &name).await? {
+                Some(found) if watch::is_watched(table, key, &found) => {
+                    operator.created_config_map(key, &found);
+                    return Ok(Outcome::Already);
+                }
+                found => found.map(|found| Stranger::ConfigMap(ConfigMapView::of(&found))),
+            },
+            _ => match cluster.read::<Service>(key, &name).await? {
+                Some(service) if watch::is_watched(table, key, &service) => {
                     operator.created_service(key, &service);
                     return Ok(Outcome::Already);
                 }
                 found => found.map(|service| Stranger::Service(ServiceView::of(&service))),
-            }
+            },
         };
         let Some(stranger) = stranger else {
             return Ok(Outcome::Already);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kube::api::ResourceExt as _;
-use mxjob_core::plan::{Event, Observed, Plan, ServiceView};
+use mxjob_core::plan::{ConfigMapView, Event, Observed, Plan, ServiceView};
 use mxjob_core::{Job, RoleTable};
 use tokio::time::Instant;
 
@@ -69,6 +69,7 @@ impl Operator {
             job: &job,
             pods: &snapshot.pods,
             services: &snapshot.services,
+            config_maps: &snapshot.config_maps,
         };
         let plan = unsaid.debounce.plan(&observed, Timestamp::now());
         if let Some(next) = self.write_status(key, &snapshot.stored, &plan).await {
@@ -153,20 +154,7 @@ impl Operator {
     async fn look_at_strangers(&self, key: &JobKey) {
         let due = self.shared.world().strangers.due(key, Instant::now());
         for id in due {
-            let found = match &id {
-                Id::Pod(name) => self
-                    .cluster
-                    .read::<Pod>(key, name)
-                    .await
-                    .map(|pod| pod.map(|pod| Stranger::Pod(watch::pod(self.table, &pod)))),
-                Id::Service(name) => self
-                    .cluster
-                    .read::<Service>(key, name)
-                    .await
-                    .map(|service| {
-                        service.map(|service| Stranger::Service(ServiceView::of(&service)))
-                    }),
-            };
+            let found = self.look_at_stranger(key, &id).await;
             let mut world = self.shared.world();
             match found {
                 Ok(Some(stranger)) => world.strangers.meet(key, stranger, Instant::now()),
@@ -176,6 +164,36 @@ impl Operator {
                     world.strangers.postpone(key, &id, Instant::now());
                 }
             }
+        }
+    }
+
+    /// Who has the name now; `None`: nobody.
+    async fn look_at_stranger(&self, key: &JobKey, id: &Id) -> Result<Option<Stranger>, Refusal> {
+        let cluster = &self.cluster;
+        Ok(match id {
+            Id::Pod(name) => {
+                let found = cluster.read::<Pod>(key, name).await?;
+                found.map(|pod| Stranger::Pod(watch::pod(self.table, &pod)))
+            }
+            Id::Service(name) => {
+                let found = cluster.read::<Service>(key, name).await?;
+                found.map(|service| Stranger::Service(ServiceView::of(&service)))
+            }
+            Id::ConfigMap(name) => {
+                let found = cluster.read::<ConfigMap>(key, name).await?;
+                found.map(|found| Stranger::ConfigMap(ConfigMapView::of(&found)))
+            }
+        })
+    }
+
+    /// Keeps what a create was answered with.
+    pub(super) fn created_config_map(&self, key: &JobKey, config_map: &ConfigMap) {
+        let version = Version::of(config_map.resource_version().as_deref());
+        if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
+            let view = ConfigMapView::of(config_map);
+            scope
+                .config_maps
+                .write(key, &config_map.name_any(), view, version);
         }
     }
 

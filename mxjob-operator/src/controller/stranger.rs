@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mxjob_core::plan::{PodView, ServiceView};
+use mxjob_core::plan::{ConfigMapView, PodView, ServiceView};
 use tokio::time::Instant;
 
 use super::backoff;
@@ -16,6 +16,8 @@ pub(super) enum Stranger {
     Pod(PodView),
     /// A service.
     Service(ServiceView),
+    /// A ConfigMap.
+    ConfigMap(ConfigMapView),
 }
 
 impl Stranger {
@@ -23,6 +25,7 @@ impl Stranger {
         match self {
             Self::Pod(pod) => Id::Pod(pod.name.clone()),
             Self::Service(service) => Id::Service(service.name.clone()),
+            Self::ConfigMap(config_map) => Id::ConfigMap(config_map.name.clone()),
         }
     }
 }
@@ -34,6 +37,8 @@ pub(super) enum Id {
     Pod(String),
     /// Of a service.
     Service(String),
+    /// Of a ConfigMap.
+    ConfigMap(String),
 }
 
 #[derive(Debug)]
@@ -110,6 +115,7 @@ impl Strangers {
         job: &JobKey,
         pods: &mut Vec<PodView>,
         services: &mut Vec<ServiceView>,
+        config_maps: &mut Vec<ConfigMapView>,
     ) {
         for (_, met) in self.by_job.get(job).into_iter().flatten() {
             match &met.stranger {
@@ -121,7 +127,12 @@ impl Strangers {
                 {
                     services.push(service.clone());
                 }
-                Stranger::Pod(_) | Stranger::Service(_) => {}
+                Stranger::ConfigMap(theirs)
+                    if !config_maps.iter().any(|known| known.name == theirs.name) =>
+                {
+                    config_maps.push(theirs.clone());
+                }
+                Stranger::Pod(_) | Stranger::Service(_) | Stranger::ConfigMap(_) => {}
             }
         }
     }

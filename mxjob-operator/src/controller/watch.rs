@@ -1,4 +1,4 @@
-//! Follows jobs, pods and services, and says which jobs to look at.
+//! Follows jobs, pods, services and ConfigMaps, and says which jobs to look at.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kube::api::ResourceExt as _;
 use kube::runtime::watcher::{self, Config, Event};
 use kube::{Api, Client, Resource};
-use mxjob_core::plan::{PodView, ServiceView};
+use mxjob_core::plan::{ConfigMapView, PodView, ServiceView};
 use mxjob_core::wiring::labels;
 use mxjob_core::{Job, RoleTable};
 use serde::de::DeserializeOwned;
@@ -56,6 +56,9 @@ pub(super) fn start(client: &Client, table: &'static RoleTable, shared: &Arc<Sha
         let services = Follower::new(shared, table, within, "services", |scope| {
             &mut scope.services
         });
+        let config_maps = Follower::new(shared, table, within, "configmaps", |scope| {
+            &mut scope.config_maps
+        });
         let job_view = View {
             job: itself,
             item: stored,
@@ -68,6 +71,10 @@ pub(super) fn start(client: &Client, table: &'static RoleTable, shared: &Arc<Sha
             job: labelled::<Service>,
             item: |_, service| ServiceView::of(service),
         };
+        let config_map_view = View {
+            job: labelled::<ConfigMap>,
+            item: |_, config_map| ConfigMapView::of(config_map),
+        };
         tokio::spawn(jobs.follow(
             raw::jobs(client, table, within),
             Config::default(),
@@ -75,6 +82,7 @@ pub(super) fn start(client: &Client, table: &'static RoleTable, shared: &Arc<Sha
         ));
         tokio::spawn(pods.follow(objects(client, within), ours.clone(), pod_view));
         tokio::spawn(services.follow(objects(client, within), ours.clone(), service_view));
+        tokio::spawn(config_maps.follow(objects(client, within), ours.clone(), config_map_view));
     }
 }
 

@@ -1,10 +1,10 @@
-//! What is known of the cluster: the three caches, and objects of others under our names.
+//! What is known of the cluster: the four caches, and objects of others under our names.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use mxjob_core::Job;
-use mxjob_core::plan::{PodView, ServiceView};
+use mxjob_core::plan::{ConfigMapView, PodView, ServiceView};
 use tokio::time::Instant;
 
 use super::key::JobKey;
@@ -59,12 +59,24 @@ impl Item for ServiceView {
     }
 }
 
+impl Item for ConfigMapView {
+    fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    fn doomed(mut self) -> Self {
+        self.deleting = true;
+        self
+    }
+}
+
 /// Everything about one job, for one look at it.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) stored: StoredJob,
     pub(super) pods: Vec<PodView>,
     pub(super) services: Vec<ServiceView>,
+    pub(super) config_maps: Vec<ConfigMapView>,
 }
 
 /// What is watched of one namespace, or of all.
@@ -74,6 +86,7 @@ pub(super) struct Scope {
     pub(super) jobs: Shelf<StoredJob>,
     pub(super) pods: Shelf<PodView>,
     pub(super) services: Shelf<ServiceView>,
+    pub(super) config_maps: Shelf<ConfigMapView>,
 }
 
 /// What is known of the cluster.
@@ -91,6 +104,7 @@ impl World {
             jobs: Shelf::default(),
             pods: Shelf::default(),
             services: Shelf::default(),
+            config_maps: Shelf::default(),
         };
         // An environment variable that is set to nothing means none.
         let distinct: HashSet<&String> =
@@ -129,7 +143,10 @@ impl World {
     /// Every list has been complete at least once.
     pub(super) fn is_synced(&self) -> bool {
         self.scopes.iter().all(|scope| {
-            scope.jobs.is_synced() && scope.pods.is_synced() && scope.services.is_synced()
+            scope.jobs.is_synced()
+                && scope.pods.is_synced()
+                && scope.services.is_synced()
+                && scope.config_maps.is_synced()
         })
     }
 
@@ -139,11 +156,14 @@ impl World {
         let stored = scope.jobs.of(key).next()?;
         let mut pods: Vec<_> = scope.pods.of(key).collect();
         let mut services: Vec<_> = scope.services.of(key).collect();
-        self.strangers.add_to(key, &mut pods, &mut services);
+        let mut config_maps: Vec<_> = scope.config_maps.of(key).collect();
+        self.strangers
+            .add_to(key, &mut pods, &mut services, &mut config_maps);
         Some(Snapshot {
             stored,
             pods,
             services,
+            config_maps,
         })
     }
 
@@ -154,6 +174,7 @@ impl World {
             jobs.extend(scope.jobs.expire(now));
             jobs.extend(scope.pods.expire(now));
             jobs.extend(scope.services.expire(now));
+            jobs.extend(scope.config_maps.expire(now));
         }
         jobs
     }
