@@ -189,7 +189,7 @@ async fn a_job_of_three_costs_as_few_writes_as_it_can() -> Result<()> {
         (3, 3)
     );
     let patches = writes("patch", "mxjobs/status")?;
-    assert!(patches <= 8, "{patches} status patches");
+    assert!(patches <= 4, "{patches} status patches");
 
     // What has ended is kept, the server goes.
     bench.pods(2).await?;

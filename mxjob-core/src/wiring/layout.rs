@@ -176,8 +176,8 @@ fn longest(job: &Job, spec: &Spec) -> usize {
         r#""":,"#.len() + role.role.name.len() + json(&label).len()
     };
     let own = |role: &RoleSpec| {
-        let last = role.replicas.saturating_sub(1).to_string();
-        role.role.name.len() + last.len()
+        let highest = role.replicas.saturating_sub(1).to_string();
+        role.role.name.len() + highest.len()
     };
     let roles = || spec.roles.iter();
     r#"{"cluster":{},"labels":{},"task":{"type":"","index":}}"#.len()
