@@ -82,12 +82,12 @@ impl Dispatcher<'_> {
     fn take_back(&mut self, result: Result<(Id, Next), JoinError>) {
         let (id, next) = match result {
             Ok(done) => done,
-            Err(error) => (error.id(), Next::Retry),
+            Err(error) => (error.id(), Next::Retry(None)),
         };
         let Some(key) = self.keys.remove(&id) else {
             return;
         };
-        if next == Next::Retry {
+        if matches!(next, Next::Retry(_)) {
             *self.failures.entry(key.clone()).or_default() += 1;
         } else {
             self.failures.remove(&key);
@@ -96,10 +96,11 @@ impl Dispatcher<'_> {
             Next::Rest => None,
             Next::At(at) => Some(at),
             Next::More => Some(Instant::now()),
-            Next::Retry => self
-                .failures
-                .get(&key)
-                .map(|failures| Instant::now() + backoff::wait(*failures)),
+            Next::Retry(at_latest) => {
+                let failures = self.failures.get(&key).copied().unwrap_or(1);
+                let again = Instant::now() + backoff::wait(failures);
+                Some(at_latest.map_or(again, |at| at.min(again)))
+            }
         };
         self.operator.shared.queue().done(&key, alarm);
     }

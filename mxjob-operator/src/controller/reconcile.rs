@@ -44,8 +44,8 @@ pub(super) enum Next {
     At(Instant),
     /// At once, behind the others.
     More,
-    /// After a wait that grows with every failure in a row.
-    Retry,
+    /// After a wait that grows with every failure in a row, but then at the latest.
+    Retry(Option<Instant>),
 }
 
 impl Operator {
@@ -102,7 +102,7 @@ impl Operator {
                 if written.version == stored.version {
                     // The server keeps less than we write; the same again would change nothing.
                     tracing::warn!(namespace = %key.namespace, job = %key.name, "the server has not taken the status as it is: update the CRDs");
-                    return Some(Next::Rest);
+                    return Some(self.timer(key, plan).map_or(Next::Rest, Next::At));
                 }
                 let version = Version::of(Some(&written.version));
                 if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
@@ -113,11 +113,11 @@ impl Operator {
             // The news that made it so is on its way, and brings the job back here.
             Err(refusal) if refusal.is_not_found() || refusal.is_conflict() => {
                 tracing::debug!(namespace = %key.namespace, job = %key.name, "the job has changed meanwhile");
-                Some(Next::Retry)
+                Some(Next::Retry(None))
             }
             Err(refusal) => {
                 self.refused(key, &stored.job, &refusal);
-                Some(Next::Retry)
+                Some(Next::Retry(None))
             }
         }
     }
@@ -133,21 +133,22 @@ impl Operator {
 
     fn next(&self, key: &JobKey, plan: &Plan, tally: Tally) -> Next {
         if tally.failed > 0 {
-            return Next::Retry;
+            return Next::Retry(self.timer(key, plan));
         }
         if plan.status.is_some() || tally.done > 0 || tally.left > 0 {
             return Next::More;
         }
+        self.timer(key, plan).map_or(Next::Rest, Next::At)
+    }
+
+    /// When to look again although nothing happens: what the planner says, and strangers.
+    fn timer(&self, key: &JobKey, plan: &Plan) -> Option<Instant> {
         let timer = plan.wake_at.map(|at| {
             let wait = Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default();
             Instant::now() + wait.clamp(Duration::from_millis(1), LONGEST_SLEEP)
         });
         let stranger = self.shared.world().strangers.next_due(key);
-        timer
-            .into_iter()
-            .chain(stranger)
-            .min()
-            .map_or(Next::Rest, Next::At)
+        timer.into_iter().chain(stranger).min()
     }
 
     /// Looks whether names that were taken are free now.
