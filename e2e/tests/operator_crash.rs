@@ -29,6 +29,7 @@ async fn some_pods(bench: &Bench, at_least: usize) -> Result<()> {
     .await
 }
 
+// contract: 11.6
 #[tokio::test]
 async fn killed_in_mid_start_it_goes_on_where_it_was() -> Result<()> {
     let (bench, plane) = Bench::shared("killed").await?;
@@ -72,6 +73,7 @@ async fn killed_in_mid_start_it_goes_on_where_it_was() -> Result<()> {
     Ok(())
 }
 
+// contract: 11.5
 #[tokio::test]
 async fn told_to_stop_in_mid_start_it_stops_in_good_order() -> Result<()> {
     let (bench, plane) = Bench::shared("told").await?;
@@ -130,6 +132,7 @@ async fn there(bench: &Bench) -> Result<(usize, usize)> {
     Ok((pods.await?.items.len(), services.await?.items.len()))
 }
 
+// contract: 11.5
 #[tokio::test]
 async fn idle_it_stops_at_once() -> Result<()> {
     let (bench, plane) = Bench::shared("idle").await?;
@@ -168,6 +171,7 @@ async fn an_outage_of_the_server_is_survived() -> Result<()> {
     Ok(())
 }
 
+// contract: 11.5
 #[tokio::test]
 async fn a_server_that_hangs_holds_up_no_stop() -> Result<()> {
     // A control plane of its own: others would be disturbed.

@@ -54,6 +54,7 @@ async fn it_waits_for_the_crd_and_can_bring_it() -> Result<()> {
     Ok(())
 }
 
+// contract: 3.16
 #[tokio::test]
 async fn what_was_stored_without_a_schema_disturbs_nobody() -> Result<()> {
     // A control plane of its own: one whose CRD allows everything.

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 /// Measured: 20 s on two idle cores.
 const PATIENCE: Duration = Duration::from_mins(5);
 
+// contract: 5.2.5, 5.2.7
 #[tokio::test]
 async fn its_pods_are_accepted_and_no_larger_than_those_of_a_small_job() -> Result<()> {
     let (bench, plane) = Bench::shared("large").await?;

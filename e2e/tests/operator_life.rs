@@ -10,6 +10,7 @@ use mxjob_core::api::v1::ConditionType;
 use operator::{Bench, Operator, training, with};
 use serde_json::json;
 
+// contract: 4.1, 6.2, 8.2
 #[tokio::test]
 async fn a_job_succeeds_when_scheduler_and_workers_have_ended_well() -> Result<()> {
     let (bench, plane) = Bench::shared("succeeds").await?;
@@ -22,7 +23,9 @@ async fn a_job_succeeds_when_scheduler_and_workers_have_ended_well() -> Result<(
     for pod in ["digits-worker-0", "digits-worker-1", "digits-scheduler-0"] {
         kubelet.succeed(pod).await?;
     }
-    let status = bench.phase("digits", "Succeeded").await?.status.unwrap();
+    let ended = bench.phase("digits", "Succeeded").await?;
+    assert_eq!(ended.metadata.generation, Some(1), "the spec was written");
+    let status = ended.status.unwrap();
     assert!(status.completion_time.is_some());
     assert_eq!(
         status.condition(ConditionType::Running).unwrap().status,
@@ -55,6 +58,7 @@ async fn a_job_succeeds_when_scheduler_and_workers_have_ended_well() -> Result<(
     Ok(())
 }
 
+// contract: 7.1.1, 8.2, 10.2, 10.3
 #[tokio::test]
 async fn a_worker_that_fails_fails_the_job_once() -> Result<()> {
     let (bench, plane) = Bench::shared("fails").await?;
@@ -94,6 +98,7 @@ async fn a_worker_that_fails_fails_the_job_once() -> Result<()> {
     Ok(())
 }
 
+// contract: 7.4.2, 7.4.3, 10.3
 #[tokio::test]
 async fn a_failure_policy_starts_the_whole_job_over_as_often_as_it_says() -> Result<()> {
     let (bench, plane) = Bench::shared("over").await?;

@@ -26,6 +26,7 @@ async fn no_pods(bench: &Bench) -> Result<()> {
     .await
 }
 
+// contract: 7.6
 #[tokio::test]
 async fn a_deadline_fires_in_time_while_pods_are_refused() -> Result<()> {
     let (bench, plane) = Bench::shared("refused").await?;

@@ -172,6 +172,7 @@ fn one_pod_a_life(bench: &Bench, plane: &ControlPlane) -> Result<()> {
     Ok(())
 }
 
+// contract: 11.6
 #[tokio::test]
 async fn a_job_ends_as_declared_whichever_write_was_the_last_of_its_operator() -> Result<()> {
     let (_, plane) = Bench::shared("restarts").await?;

@@ -20,6 +20,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+// contract: 5.1.1, 5.3.3, 11.3
 #[tokio::test]
 async fn the_objects_are_those_that_the_plan_shows() -> Result<()> {
     let (bench, plane) = Bench::shared("objects").await?;
@@ -141,6 +142,7 @@ fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
     objects
 }
 
+// contract: 8.7
 #[tokio::test]
 async fn deleting_the_job_leaves_nothing() -> Result<()> {
     let (bench, plane) = Bench::shared("deleted").await?;
@@ -171,6 +173,7 @@ async fn deleting_the_job_leaves_nothing() -> Result<()> {
     bench.nothing().await
 }
 
+// contract: 9.7, 10.1
 #[tokio::test]
 async fn a_job_of_three_costs_as_few_writes_as_it_can() -> Result<()> {
     let (bench, plane) = Bench::shared("writes").await?;

@@ -66,6 +66,7 @@ async fn uid(bench: &Bench, pod: &str) -> Result<String> {
     bench.pods.get(pod).await?.uid().context("no uid")
 }
 
+// contract: 8.4, 10.3
 #[tokio::test]
 async fn suspended_it_has_no_pods_and_resumed_it_starts_anew() -> Result<()> {
     let (bench, _operator, _kubelet) = running("suspend", &training("digits", 1, 1)).await?;
@@ -105,6 +106,7 @@ async fn suspended_it_has_no_pods_and_resumed_it_starts_anew() -> Result<()> {
     Ok(())
 }
 
+// contract: 8.5
 #[tokio::test]
 async fn created_suspended_it_waits_without_a_start() -> Result<()> {
     let (bench, plane) = Bench::shared("asleep").await?;
@@ -131,6 +133,7 @@ async fn created_suspended_it_waits_without_a_start() -> Result<()> {
     Ok(())
 }
 
+// contract: 7.7.1, 10.3
 #[tokio::test]
 async fn another_size_restarts_a_training_job_as_a_whole() -> Result<()> {
     let (bench, _operator, _kubelet) = running("rescale", &training("digits", 1, 2)).await?;
@@ -166,6 +169,7 @@ async fn another_size_restarts_a_training_job_as_a_whole() -> Result<()> {
     Ok(())
 }
 
+// contract: 7.2.1
 #[tokio::test]
 async fn an_evicted_pod_is_replaced_without_counting() -> Result<()> {
     let mut job = training("digits", 1, 1);
@@ -184,6 +188,7 @@ async fn an_evicted_pod_is_replaced_without_counting() -> Result<()> {
     Ok(())
 }
 
+// contract: 7.2.2
 #[tokio::test]
 async fn a_pod_that_somebody_deletes_counts_as_failed() -> Result<()> {
     let mut job = training("digits", 1, 1);
@@ -210,6 +215,7 @@ async fn a_pod_that_somebody_deletes_counts_as_failed() -> Result<()> {
     Ok(())
 }
 
+// contract: 8.3
 #[tokio::test]
 async fn when_its_time_has_passed_a_finished_job_goes_with_all_that_is_left() -> Result<()> {
     let ttl = json!({"runPolicy": {"ttlSecondsAfterFinished": 2, "cleanPodPolicy": "None"}});
@@ -225,6 +231,7 @@ async fn when_its_time_has_passed_a_finished_job_goes_with_all_that_is_left() ->
     bench.nothing().await
 }
 
+// contract: 2.8
 #[tokio::test]
 async fn a_job_of_another_manager_is_not_touched() -> Result<()> {
     let (bench, plane) = Bench::shared("managed").await?;
@@ -242,6 +249,7 @@ async fn a_job_of_another_manager_is_not_touched() -> Result<()> {
     Ok(())
 }
 
+// contract: 9.6
 #[tokio::test]
 async fn in_a_quiet_cluster_nothing_is_written() -> Result<()> {
     let (bench, _operator, kubelet) = running("quiet", &training("digits", 1, 1)).await?;

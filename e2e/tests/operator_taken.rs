@@ -13,6 +13,7 @@ use mxjob_core::api::v1::ConditionType;
 use operator::{Bench, Operator, PATIENCE, SENTINEL, training};
 use serde_json::json;
 
+// contract: 5.3.4, 9.5
 #[tokio::test]
 async fn a_name_that_is_taken_stalls_the_job_until_it_is_free() -> Result<()> {
     let (bench, plane) = Bench::shared("taken").await?;
@@ -64,6 +65,7 @@ async fn a_name_that_is_taken_stalls_the_job_until_it_is_free() -> Result<()> {
     .await
 }
 
+// contract: 8.8
 #[tokio::test]
 async fn a_job_created_again_at_once_waits_for_the_pods_of_the_old_one() -> Result<()> {
     let (bench, plane) = Bench::shared("again").await?;

@@ -45,6 +45,7 @@ fn parse_code(text: &str) -> Option<i32> {
 mod tests {
     use super::*;
 
+    // contract: 2.7
     #[test]
     fn reads_codes_and_ranges() {
         let codes = ExitCodes::parse(&["1".into(), "130-140".into()]).unwrap();
@@ -61,6 +62,7 @@ mod tests {
         }
     }
 
+    // contract: 2.7
     #[test]
     fn an_empty_list_is_no_code() {
         assert!(!ExitCodes::parse(&[]).unwrap().contains(137));

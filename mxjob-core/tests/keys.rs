@@ -141,6 +141,7 @@ fn crd_names_the_custom_resource() {
     );
 }
 
+// contract: 4.2
 #[test]
 fn container_is_the_one_that_must_be_there_and_gets_the_port() {
     assert!(has(
@@ -167,6 +168,7 @@ fn container_and_port_of_a_role_are_its_own() {
     );
 }
 
+// contract: 2.4
 #[test]
 fn config_env_and_label_are_the_layout() {
     let mut drone = role("work");
@@ -191,6 +193,7 @@ fn mode_keeps_roles_apart() {
     assert_eq!(job(&harvest()).spec.unwrap().mode.name, "Harvest");
 }
 
+// contract: 6.1
 #[test]
 fn chief_is_the_first_of_its_list_that_is_there() {
     let chief = |manifest: &Value| {
@@ -299,6 +302,7 @@ fn mode_env_false_keeps_the_modes_variables_out() {
     assert!(variable(&crow, "LAYOUT").is_some());
 }
 
+// contract: 2.3
 #[test]
 fn replicas_default_and_optional_are_the_numbers() {
     assert_eq!(pods(&harvest()).len(), 1 + 3 + 1);

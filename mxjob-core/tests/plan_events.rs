@@ -9,6 +9,7 @@ use mxjob_core::plan::{Action, Wave};
 use serde_json::json;
 use support::{MX, SETS, World, set};
 
+// contract: 10.1
 #[test]
 fn of_twenty_replicas_each_is_told() {
     let world = MX.world(1, 1, 18);
@@ -18,6 +19,7 @@ fn of_twenty_replicas_each_is_told() {
     assert_eq!(world.said("SuccessfulCreateService").len(), 20);
 }
 
+// contract: 10.1
 #[test]
 fn of_more_than_twenty_replicas_each_role_is_told_once_a_wave() {
     for roles in SETS {

@@ -24,6 +24,7 @@ fn with_failure_policy(roles: Set, policy: serde_json::Value) -> serde_json::Val
     manifest
 }
 
+// contract: 7.1.1
 #[test]
 fn a_failed_replica_fails_the_job_and_stops_the_others() {
     for roles in SETS {
@@ -36,6 +37,7 @@ fn a_failed_replica_fails_the_job_and_stops_the_others() {
     }
 }
 
+// contract: 9.1
 #[test]
 fn the_message_counts_the_failed_replicas_of_the_first_role() {
     let mut world = World::running(MX, MX.job(1, 1, 2));
@@ -51,6 +53,7 @@ fn the_message_counts_the_failed_replicas_of_the_first_role() {
     assert_eq!(world.said("MXJobFailed").len(), 1);
 }
 
+// contract: 7.1.3
 #[test]
 fn exit_code_policy_replaces_after_a_signal_and_fails_after_an_error() {
     for roles in SETS {
@@ -70,6 +73,7 @@ fn exit_code_policy_replaces_after_a_signal_and_fails_after_an_error() {
     }
 }
 
+// contract: 5.4.1
 #[test]
 fn on_failure_restarts_in_place() {
     for roles in SETS {
@@ -86,6 +90,7 @@ fn on_failure_restarts_in_place() {
     }
 }
 
+// contract: 7.3.3
 #[test]
 fn replacements_of_one_replica_wait_longer_each_time() {
     for roles in SETS {
@@ -107,6 +112,7 @@ fn replacements_of_one_replica_wait_longer_each_time() {
     }
 }
 
+// contract: 7.3.3
 #[test]
 fn after_a_run_of_ten_minutes_the_waits_start_over() {
     for roles in SETS {
@@ -128,6 +134,7 @@ fn after_a_run_of_ten_minutes_the_waits_start_over() {
     }
 }
 
+// contract: 7.4.1, 7.4.2
 #[test]
 fn a_failure_policy_restarts_the_whole_job() {
     for roles in SETS {
@@ -160,6 +167,7 @@ fn a_failure_policy_restarts_the_whole_job() {
     }
 }
 
+// contract: 7.4.2
 #[test]
 fn nothing_of_the_next_life_starts_before_all_of_the_last_is_gone() {
     for roles in SETS {
@@ -177,6 +185,7 @@ fn nothing_of_the_next_life_starts_before_all_of_the_last_is_gone() {
     }
 }
 
+// contract: 7.4.3
 #[test]
 fn past_max_restarts_the_job_fails() {
     for roles in SETS {
@@ -189,6 +198,7 @@ fn past_max_restarts_the_job_fails() {
     }
 }
 
+// contract: 7.4.1, 7.4.4
 #[test]
 fn the_first_rule_that_matches_decides() {
     let rules = json!({"rules": [
@@ -213,6 +223,7 @@ fn the_first_rule_that_matches_decides() {
     assert_eq!(world.phase(), "Failed");
 }
 
+// contract: 7.3.2
 #[test]
 fn a_backoff_limit_ends_the_replacements() {
     for roles in SETS {
@@ -229,6 +240,7 @@ fn a_backoff_limit_ends_the_replacements() {
     }
 }
 
+// contract: 7.3.1
 #[test]
 fn a_failure_is_counted_once_however_often_it_is_seen() {
     for roles in SETS {
@@ -242,6 +254,7 @@ fn a_failure_is_counted_once_however_often_it_is_seen() {
     }
 }
 
+// contract: 7.2.2
 #[test]
 fn a_pod_that_vanished_after_its_start_is_a_failure() {
     for roles in SETS {
@@ -258,6 +271,7 @@ fn a_pod_that_vanished_after_its_start_is_a_failure() {
     }
 }
 
+// contract: 7.2.2
 #[test]
 fn a_pod_that_vanished_before_its_start_is_simply_created_again() {
     for roles in SETS {
@@ -276,6 +290,7 @@ fn a_pod_that_vanished_before_its_start_is_simply_created_again() {
     }
 }
 
+// contract: 6.7
 #[test]
 fn a_succeeded_pod_that_somebody_deletes_is_not_run_again() {
     for roles in SETS {

@@ -31,6 +31,7 @@ fn restarted(roles: Set, manifest: Value, times: usize) -> World {
     world
 }
 
+// contract: 7.3.1
 #[test]
 fn restarts_in_place_of_a_pod_that_vanished_are_not_forgotten() {
     for roles in SETS {
@@ -48,6 +49,7 @@ fn restarts_in_place_of_a_pod_that_vanished_are_not_forgotten() {
     }
 }
 
+// contract: 7.3.1
 #[test]
 fn restarts_in_place_of_a_suspended_job_are_not_forgotten() {
     for roles in SETS {
@@ -97,6 +99,7 @@ fn restarts_in_place_are_booked_once_when_the_whole_job_restarts() {
     }
 }
 
+// contract: 7.5
 #[test]
 fn a_replica_that_was_restarted_in_place_is_warned_of_once() {
     for roles in SETS {

@@ -51,6 +51,7 @@ fn has_pods(actions: &[Action]) -> bool {
         .any(|action| matches!(action, Action::CreatePod(..)))
 }
 
+// contract: 5.2.6
 #[test]
 fn it_comes_before_the_pods_and_goes_with_the_services() {
     let mut world = World::of(MX, MX.job(1, 0, LARGE));
@@ -96,6 +97,7 @@ fn one_of_another_size_is_replaced_before_pods_are_made() {
     assert_eq!(sizes(&world), [""; 0]);
 }
 
+// contract: 5.3.4
 #[test]
 fn somebody_elses_is_left_alone_and_stalls_the_job() {
     let (job, actions) = actions(&[config_map("theirs", "")]);

@@ -80,6 +80,7 @@ fn deletes(plan: &Plan, name: &str) -> bool {
         .any(|action| matches!(action, Action::DeletePod(target) if target.name == name))
 }
 
+// contract: 7.2.1
 #[test]
 fn a_disrupted_pod_is_replaced_without_counting() {
     let mut look = Look::at(retried());
@@ -92,6 +93,7 @@ fn a_disrupted_pod_is_replaced_without_counting() {
     assert_eq!(status.replica_statuses["Worker"].attempts["0"], 1);
 }
 
+// contract: 7.2.1
 #[test]
 fn a_disrupted_pod_that_may_never_be_restarted_fails_the_job() {
     let mut look = Look::at(MX.job(1, 1, 2));
@@ -100,6 +102,7 @@ fn a_disrupted_pod_that_may_never_be_restarted_fails_the_job() {
     assert!(look.plan().status.unwrap().is(ConditionType::Failed));
 }
 
+// contract: 7.1.3
 #[test]
 fn a_pod_that_failed_without_any_exit_code_counts_as_137() {
     let mut look = Look::at(retried());
@@ -109,6 +112,23 @@ fn a_pod_that_failed_without_any_exit_code_counts_as_137() {
     assert_eq!(plan.status.unwrap().replica_statuses["Worker"].restarts, 1);
 }
 
+// contract: 7.1.2
+#[test]
+fn a_pod_that_failed_as_a_whole_is_replaced_when_it_may_be_restarted() {
+    for policy in ["OnFailure", "Always"] {
+        let mut manifest = retried();
+        let path = "spec.mxReplicaSpecs.Worker.restartPolicy";
+        set(&mut manifest, path, json!(policy));
+        let mut look = Look::at(manifest);
+        look.fail("demo-worker-0", Some(1));
+        let plan = look.plan();
+        assert!(deletes(&plan, "demo-worker-0"), "{policy}");
+        let status = plan.status.unwrap();
+        assert_eq!(status.replica_statuses["Worker"].restarts, 1);
+    }
+}
+
+// contract: 7.3.3
 #[test]
 fn a_replica_that_ran_ten_minutes_does_not_wait() {
     for (ran, waits) in [(599, true), (600, false)] {
@@ -129,6 +149,7 @@ fn a_replica_that_ran_ten_minutes_does_not_wait() {
     }
 }
 
+// contract: 9.5
 #[test]
 fn a_pod_that_waits_for_its_image_stalls_the_job_after_thirty_seconds() {
     let mut look = Look::at(MX.job(1, 0, 1));
@@ -160,6 +181,7 @@ fn a_pod_that_waits_for_its_image_stalls_the_job_after_thirty_seconds() {
     );
 }
 
+// contract: 5.3.4
 #[test]
 fn a_pod_of_somebody_else_is_neither_adopted_nor_touched() {
     let mut look = Look::at(MX.job(1, 0, 1));
@@ -176,6 +198,7 @@ fn a_pod_of_somebody_else_is_neither_adopted_nor_touched() {
     assert_eq!(plan.status.unwrap().reason.as_deref(), Some("NameTaken"));
 }
 
+// contract: 8.1
 #[test]
 fn a_failed_job_keeps_no_running_pod_under_any_policy() {
     for policy in ["All", "Running", "None"] {
@@ -194,6 +217,7 @@ fn a_failed_job_keeps_no_running_pod_under_any_policy() {
     }
 }
 
+// contract: 7.3.2
 #[test]
 fn restarts_in_place_alone_can_reach_the_limit() {
     for (limit, restarts, fails) in [(0, 1, true), (2, 1, false), (2, 2, true)] {
@@ -214,6 +238,7 @@ fn restarts_in_place_alone_can_reach_the_limit() {
     }
 }
 
+// contract: 8.7
 #[test]
 fn a_job_that_is_being_deleted_gets_nothing() {
     let mut look = Look::at(MX.job(1, 0, 1));
@@ -222,6 +247,7 @@ fn a_job_that_is_being_deleted_gets_nothing() {
     assert_eq!(look.plan(), Plan::default());
 }
 
+// contract: 8.4
 #[test]
 fn a_suspended_job_loses_its_pods_and_starts_anew_on_resume() {
     let mut manifest = MX.job(1, 0, 1);
@@ -258,6 +284,7 @@ fn a_suspended_job_loses_its_pods_and_starts_anew_on_resume() {
     assert_eq!(plan.events[0].reason, "MXJobResumed");
 }
 
+// contract: 5.3.4
 #[test]
 fn a_service_of_somebody_else_under_our_name_stalls_the_job() {
     let mut look = Look::at(MX.job(1, 0, 1));
@@ -269,6 +296,7 @@ fn a_service_of_somebody_else_under_our_name_stalls_the_job() {
     assert_eq!(plan.status.unwrap().reason.as_deref(), Some("NameTaken"));
 }
 
+// contract: 8.8
 #[test]
 fn leftovers_of_a_namesake_are_waited_for_before_they_are_called_strangers() {
     let mut look = Look::at(MX.job(1, 0, 1));
@@ -284,6 +312,7 @@ fn leftovers_of_a_namesake_are_waited_for_before_they_are_called_strangers() {
     assert!(stalled(look.plan()));
 }
 
+// contract: 7.2.2
 #[test]
 fn a_pod_first_seen_running_while_it_is_deleted_has_started() {
     let mut look = Look::at(MX.job(1, 0, 1));
@@ -306,6 +335,7 @@ fn a_pod_that_never_ran_is_not_replaced_in_a_hurry() {
     assert!(!deletes(&plan, "demo-worker-0") && plan.wake_at.is_some());
 }
 
+// contract: 7.3.2
 #[test]
 fn failures_seen_together_pass_the_limit_as_failures_seen_apart_do() {
     let mut manifest = retried();
@@ -332,6 +362,7 @@ fn counts_that_somebody_wrote_by_hand_do_no_harm() {
     assert!(deletes(&look.plan(), "demo-worker-0"));
 }
 
+// contract: 2.8
 #[test]
 fn an_invalid_job_of_another_manager_is_left_alone() {
     let mut manifest = MX.job(1, 0, 1);

@@ -26,6 +26,7 @@ fn with_failure_policy(roles: Set, policy: serde_json::Value) -> World {
     World::running(roles, manifest)
 }
 
+// contract: 7.2.2, 7.3.3
 #[test]
 fn a_pod_that_vanished_waits_as_one_that_failed() {
     for roles in SETS {
@@ -58,6 +59,7 @@ fn a_look_in_the_middle_does_not_make_the_wait_longer() {
     }
 }
 
+// contract: 7.4.5
 #[test]
 fn a_whole_job_waits_also_when_a_pod_vanished() {
     for roles in SETS {
@@ -72,6 +74,7 @@ fn a_whole_job_waits_also_when_a_pod_vanished() {
     }
 }
 
+// contract: 7.2.1, 7.2.3
 #[test]
 fn a_drained_pod_is_replaced_without_counting_once_it_is_gone() {
     for roles in SETS {
@@ -100,6 +103,7 @@ fn a_drained_pod_is_replaced_without_counting_once_it_is_gone() {
     }
 }
 
+// contract: 7.2.1
 #[test]
 fn a_backoff_limit_does_not_end_a_drained_job() {
     for roles in SETS {
@@ -119,6 +123,7 @@ fn a_backoff_limit_does_not_end_a_drained_job() {
     }
 }
 
+// contract: 7.2.1
 #[test]
 fn a_drained_pod_that_may_never_be_restarted_fails_the_job() {
     for roles in SETS {
@@ -128,6 +133,7 @@ fn a_drained_pod_that_may_never_be_restarted_fails_the_job() {
     }
 }
 
+// contract: 7.2.2
 #[test]
 fn a_pod_that_was_drained_before_it_started_is_simply_created_again() {
     for roles in SETS {
@@ -139,6 +145,7 @@ fn a_pod_that_was_drained_before_it_started_is_simply_created_again() {
     }
 }
 
+// contract: 7.4.1
 #[test]
 fn a_rule_knows_a_drained_pod_from_a_deleted_one() {
     let rules = json!({"rules": [

@@ -8,6 +8,7 @@ use mxjob_core::api::v1::ConditionType;
 use serde_json::json;
 use support::{SETS, TUNING, World, set, tuning};
 
+// contract: 7.7.1
 #[test]
 fn a_job_of_fixed_membership_restarts_as_a_whole_with_its_new_size() {
     for roles in SETS {
@@ -43,6 +44,7 @@ fn a_job_of_fixed_membership_restarts_as_a_whole_with_its_new_size() {
     }
 }
 
+// contract: 7.7.1
 #[test]
 fn a_role_that_comes_or_goes_is_another_size() {
     for roles in SETS {
@@ -133,6 +135,7 @@ fn a_size_changed_before_any_pod_runs_is_still_a_restart() {
     }
 }
 
+// contract: 7.7.1
 #[test]
 fn a_restart_for_another_size_neither_waits_nor_makes_others_wait() {
     for roles in SETS {
@@ -187,6 +190,7 @@ fn a_smaller_job_has_not_succeeded_by_what_the_larger_one_did() {
     }
 }
 
+// contract: 7.7.2
 #[test]
 fn a_tuning_job_gains_and_loses_just_the_pods_that_differ() {
     let mut world = World::running(TUNING, tuning());

@@ -6,8 +6,9 @@ mod support;
 
 use mxjob_core::api::v1::ConditionType;
 use serde_json::json;
-use support::{SETS, World, set};
+use support::{MX, SETS, World, set};
 
+// contract: 6.2, 6.9, 9.1
 #[test]
 fn a_job_is_created_runs_and_succeeds() {
     for roles in SETS {
@@ -54,6 +55,7 @@ fn every_step_leaves_a_world_in_which_nothing_is_left_to_do() {
     }
 }
 
+// contract: 6.1
 #[test]
 fn without_a_chief_role_the_workers_decide() {
     for roles in SETS {
@@ -65,6 +67,7 @@ fn without_a_chief_role_the_workers_decide() {
     }
 }
 
+// contract: 6.3
 #[test]
 fn workers_may_go_on_for_thirty_seconds_after_the_chief() {
     for roles in SETS {
@@ -77,6 +80,7 @@ fn workers_may_go_on_for_thirty_seconds_after_the_chief() {
     }
 }
 
+// contract: 6.3
 #[test]
 fn the_planner_says_when_to_look_again_after_the_chief_has_ended() {
     for roles in SETS {
@@ -91,6 +95,7 @@ fn the_planner_says_when_to_look_again_after_the_chief_has_ended() {
     }
 }
 
+// contract: 6.4
 #[test]
 fn all_workers_waits_for_every_worker_and_for_nobody_else() {
     for roles in SETS {
@@ -106,6 +111,7 @@ fn all_workers_waits_for_every_worker_and_for_nobody_else() {
     }
 }
 
+// contract: 6.5
 #[test]
 fn failed_beats_succeeded_in_one_look() {
     for roles in SETS {
@@ -118,6 +124,7 @@ fn failed_beats_succeeded_in_one_look() {
     }
 }
 
+// contract: 6.6
 #[test]
 fn a_final_condition_never_changes() {
     for roles in SETS {
@@ -129,6 +136,7 @@ fn a_final_condition_never_changes() {
     }
 }
 
+// contract: 9.4
 #[test]
 fn the_status_of_a_finished_job_says_what_each_role_did() {
     let roles = support::MX;
@@ -154,4 +162,33 @@ fn the_status_of_a_finished_job_says_what_each_role_did() {
         world.status().chief.as_deref(),
         Some("Scheduler/0 Succeeded")
     );
+}
+
+// contract: 6.8
+#[test]
+fn who_only_serves_ends_no_job_and_who_is_not_there_keeps_none_from_ending() {
+    for roles in SETS {
+        let mut world = World::running(roles, roles.job(1, 2, 1));
+        world.exit(roles.server(0), 0);
+        world.exit(roles.server(1), 0);
+        assert_eq!(world.phase(), "Running");
+
+        let mut world = World::running(roles, roles.job(1, 0, 0));
+        world.exit(roles.chief(0), 0);
+        assert_eq!(world.phase(), "Succeeded");
+    }
+}
+
+// contract: 2.2
+#[test]
+fn a_roles_name_in_another_letter_case_is_the_role() {
+    let mut manifest = MX.job(1, 0, 1);
+    let roles = manifest["spec"]["mxReplicaSpecs"].as_object_mut().unwrap();
+    let worker = roles.remove("Worker").unwrap();
+    roles.insert("wOrker".to_owned(), worker);
+    let mut world = World::running(MX, manifest);
+    assert_eq!(world.pods(), ["scheduler-0", "worker-0"]);
+    world.exit(MX.worker(0), 0);
+    world.exit(MX.chief(0), 0);
+    assert_eq!(world.phase(), "Succeeded");
 }

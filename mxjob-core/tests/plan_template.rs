@@ -26,6 +26,7 @@ fn said_of(roles: Set, role: &str, own: &str, template: &str, more: &[&str]) -> 
     world
 }
 
+// contract: 5.4.2
 #[test]
 fn another_restart_policy_in_a_template_is_warned_of_once() {
     const MESSAGE: &str =
@@ -63,6 +64,7 @@ fn two_such_templates_are_one_warning() {
     }
 }
 
+// contract: 5.4.3
 #[test]
 fn accelerators_by_their_old_name_are_warned_of_once() {
     for roles in SETS {

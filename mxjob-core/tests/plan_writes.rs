@@ -18,6 +18,7 @@ fn order(roles: Set, workers: u32, chief_at: usize) -> Vec<Replica> {
     all
 }
 
+// contract: 9.7
 #[test]
 fn a_smooth_life_takes_four_status_writes_at_most() {
     for roles in SETS {
@@ -130,6 +131,7 @@ fn an_operator_that_restarts_reads_what_waited_from_the_pods() {
     }
 }
 
+// contract: 9.6
 #[test]
 fn counts_that_change_back_are_not_written() {
     for roles in SETS {

@@ -57,6 +57,7 @@ fn env(pods: &[Pod], name: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+// contract: 5.2.3
 #[test]
 fn mx_config_of_training_to_the_byte() {
     let (pods, _) = objects(&train("mxnet-job"));
@@ -67,6 +68,7 @@ fn mx_config_of_training_to_the_byte() {
     );
 }
 
+// contract: 5.2.2, 5.2.3
 #[test]
 fn mx_config_of_tuning_to_the_byte_and_nothing_else() {
     let (pods, _) = objects(&tune());
@@ -77,6 +79,7 @@ fn mx_config_of_tuning_to_the_byte_and_nothing_else() {
     );
 }
 
+// contract: 5.2.1
 #[test]
 fn a_worker_gets_the_parameter_servers_environment_in_order() {
     let (pods, _) = objects(&train("mxnet-job"));
@@ -103,6 +106,7 @@ fn a_worker_gets_the_parameter_servers_environment_in_order() {
     );
 }
 
+// contract: 5.2.2
 #[test]
 fn training_without_a_scheduler_gets_only_the_layout() {
     let (pods, _) = objects(&MX.job(0, 0, 1));
@@ -113,6 +117,7 @@ fn training_without_a_scheduler_gets_only_the_layout() {
     assert_eq!(names, ["MX_CONFIG"]);
 }
 
+// contract: 5.2.1, 5.2.4
 #[test]
 fn the_users_variables_come_first_and_each_name_once() {
     let mut manifest = MX.job(1, 0, 1);
@@ -138,6 +143,7 @@ fn the_users_variables_come_first_and_each_name_once() {
     assert!(vars.contains(&("DMLC_ROLE".into(), "worker".into())));
 }
 
+// contract: 5.3.2
 #[test]
 fn one_service_for_the_job_gives_pods_host_names() {
     let mut manifest = train("mxnet-job");
@@ -151,6 +157,7 @@ fn one_service_for_the_job_gives_pods_host_names() {
     )));
 }
 
+// contract: 5.1.1, 5.1.2, 5.1.3, 5.3.1
 #[test]
 fn a_pod_and_its_service_whole() {
     let (pods, services) = objects(&train("mxnet-job"));
@@ -158,6 +165,7 @@ fn a_pod_and_its_service_whole() {
     insta::assert_yaml_snapshot!("service_scheduler", &services[0]);
 }
 
+// contract: 4.2, 4.3
 #[test]
 fn ports_of_the_user_are_kept_and_the_jobs_port_is_there() {
     let cases = [
@@ -214,6 +222,7 @@ fn ports_of_the_user_are_kept_and_the_jobs_port_is_there() {
     }
 }
 
+// contract: 5.4.1
 #[test]
 fn what_the_kubelet_restarts_follows_the_role_and_never_a_failure_policy() {
     for (policy, pod, with_failure_policy) in [

@@ -31,6 +31,7 @@ fn size(pod: &Pod) -> usize {
     serde_json::to_string(pod).unwrap().len()
 }
 
+// contract: 5.2.5
 #[test]
 fn a_long_layout_is_cut_to_first_entries_and_whole_in_the_config_map() {
     let (pods, config_map) = objects(&MX.job(1, 20, 3000));
@@ -60,6 +61,7 @@ fn a_long_layout_is_cut_to_first_entries_and_whole_in_the_config_map() {
     assert_eq!(whole["worker"][2999]["url"], "demo-worker-2999");
 }
 
+// contract: 5.2.5
 #[test]
 fn every_container_finds_the_whole_layout_as_a_file() {
     let mut manifest = MX.job(1, 0, 1000);
@@ -99,6 +101,7 @@ fn a_layout_that_fits_has_no_config_map() {
     assert_eq!(pods[0].spec.clone().unwrap().volumes, None);
 }
 
+// contract: 5.2.5
 #[test]
 fn the_border_is_the_longest_variable_of_the_job() {
     let is_whole = |workers: u32| {
@@ -116,6 +119,7 @@ fn the_border_is_the_longest_variable_of_the_job() {
     assert!((32 * 1024 - 50..=32 * 1024).contains(&longest), "{longest}");
 }
 
+// contract: 5.2.7
 #[test]
 fn a_pods_body_does_not_grow_with_the_job() {
     let worker = |workers| {
@@ -131,6 +135,7 @@ fn a_pods_body_does_not_grow_with_the_job() {
     assert!(sizes.iter().all(|size| *size < 40 * 1024), "{sizes:?}");
 }
 
+// contract: 5.4.3
 #[test]
 fn the_old_name_of_accelerators_becomes_the_new_one() {
     let mut manifest = MX.job(0, 0, 1);

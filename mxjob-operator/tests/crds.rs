@@ -16,6 +16,7 @@ fn crds(folder: &Path, args: &[&str]) -> Output {
         .unwrap()
 }
 
+// contract: 11.4
 #[test]
 fn prints_what_the_repository_holds() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -71,6 +72,7 @@ fn the_operator_knows_the_same_apis() {
     assert_eq!(operator("kubeflow.org").status.code(), Some(1));
 }
 
+// contract: 11.4
 #[test]
 fn writes_files_that_differ() {
     let folder = TempDir::new().unwrap();

@@ -169,6 +169,7 @@ fn an_unknown_field_is_a_warning() {
     );
 }
 
+// contract: 11.2
 #[test]
 fn a_wrong_type() {
     assert_told(
@@ -305,6 +306,7 @@ fn an_alias_bomb() {
     );
 }
 
+// contract: 11.2
 #[test]
 fn annotations_for_github() {
     let folder = folder("job.yaml", GOOD.replace("replicas: 2", "replicas: 50%"));
@@ -316,6 +318,7 @@ fn annotations_for_github() {
     assert_eq!(told(&output), wanted);
 }
 
+// contract: 11.2
 #[test]
 fn objects_for_programs() {
     let folder = folder("job.yaml", GOOD.replace("replicas: 2", "replicas: -2"));

@@ -33,6 +33,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
+// contract: 11.3
 #[test]
 fn prints_services_then_pods() {
     let output = plan(JOB);

@@ -30,6 +30,7 @@ fn interrupted(signal: Signal, name: &str) {
         .assert_row("worker-1", ["Stopped", "143", "0"]);
 }
 
+// contract: 11.1
 #[test]
 fn ctrl_c_stops_the_job() {
     interrupted(Signal::INT, "Ctrl-C");

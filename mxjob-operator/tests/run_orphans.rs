@@ -21,6 +21,7 @@ fn family() -> Job {
         .role("Worker", 2, FAMILY)
 }
 
+// contract: 11.1
 #[test]
 fn mxjob_is_killed_and_so_is_all_that_it_started() {
     let mut started = Machine::new().run(&family());

@@ -12,6 +12,7 @@ mod run;
 use run::{Job, Machine};
 use serde_json::json;
 
+// contract: 11.1
 #[test]
 fn a_job_that_succeeds_ends_with_0_and_a_table() {
     let job = Job::named("good")
@@ -36,6 +37,7 @@ fn a_job_that_succeeds_ends_with_0_and_a_table() {
         .assert_row("worker-1", ["Succeeded", "0", "0"]);
 }
 
+// contract: 11.1
 #[test]
 fn a_replica_that_fails_fails_the_job_and_the_rest_is_stopped() {
     let job = Job::named("bad")

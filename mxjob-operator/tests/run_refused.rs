@@ -80,6 +80,7 @@ fn somebody_elses_job() {
     refused(job, "error: job theirs is managed by another controller");
 }
 
+// contract: 11.1
 #[test]
 fn an_invalid_job() {
     refused(

@@ -6,6 +6,7 @@ use super::super::edit;
 use super::{CONTAINER, WORKER, assert_rules, job, lines, spec, with};
 use crate::{MxRole, ReplicaRole};
 
+// contract: 3.1, 3.7
 #[test]
 fn roles_are_known_and_there_once() {
     let role = job()["spec"]["mxReplicaSpecs"]["Worker"].clone();
@@ -19,6 +20,7 @@ fn roles_are_known_and_there_once() {
     assert_rules("/spec/mxReplicaSpecs/worker", role, &[twice]);
 }
 
+// contract: 3.6
 #[test]
 fn numbers_of_replicas_are_those_of_the_table() {
     let wrong = "error: spec.mxReplicaSpecs.Scheduler.replicas: must be 1 (or absent)";
@@ -37,6 +39,7 @@ fn numbers_of_replicas_are_those_of_the_table() {
     assert_rules(&format!("{WORKER}/replicas"), json!(2_000_000_000), &[many]);
 }
 
+// contract: 2.1, 3.2, 3.3, 3.4
 #[test]
 fn the_mode_has_the_roles_that_it_needs() {
     let role = job()["spec"]["mxReplicaSpecs"]["Worker"].clone();
@@ -64,6 +67,7 @@ fn the_mode_has_the_roles_that_it_needs() {
     assert_rules("/spec", tune, &[&tracker, &all]);
 }
 
+// contract: 3.5
 #[test]
 fn all_workers_needs_one() {
     let mut spec = with("/spec/successPolicy", json!("AllWorkers"))["spec"].clone();
@@ -75,6 +79,7 @@ fn all_workers_needs_one() {
     );
 }
 
+// contract: 3.12
 #[test]
 fn containers_are_named_and_have_images() {
     let path = "error: spec.mxReplicaSpecs.Worker.template.spec.containers";
@@ -87,6 +92,7 @@ fn containers_are_named_and_have_images() {
     assert_rules(&format!("{CONTAINER}/image"), json!(""), &[&image]);
 }
 
+// contract: 3.12
 #[test]
 fn ports_do_not_clash_in_a_container_or_a_pod() {
     let path = "error: spec.mxReplicaSpecs.Worker.template.spec.containers";
@@ -103,6 +109,7 @@ fn ports_do_not_clash_in_a_container_or_a_pod() {
     assert_rules(list, containers(9092), &[]);
 }
 
+// contract: 3.12
 #[test]
 fn names_make_valid_pod_names() {
     let label = "is not a DNS-1035 label: it must be lower-case letters, digits and -, first a letter, last no -, at \
@@ -123,6 +130,7 @@ fn names_make_valid_pod_names() {
     assert_rules("/metadata/name", json!("d".repeat(51)), &[]);
 }
 
+// contract: 2.9, 3.8
 #[test]
 fn policies_agree_and_codes_are_codes() {
     let run = json!({"backoffLimit": 1, "retryableExitCodes": ["1-127", "0", "9-3"]});
@@ -140,6 +148,7 @@ fn policies_agree_and_codes_are_codes() {
     assert_rules("/spec", spec, &wanted);
 }
 
+// contract: 3.10, 3.11
 #[test]
 fn edits_are_judged_against_what_was() {
     let old = spec(&job());

@@ -55,6 +55,7 @@ fn types_are_checked_and_the_fix_is_named() {
     );
 }
 
+// contract: 2.6, 3.9
 #[test]
 fn bounds_are_checked() {
     let replicas = &format!("{WORKER}/replicas");

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{CONTAINER, WORKER, assert_warnings, with};
 
+// contract: 5.2.4
 #[test]
 fn odd_settings_are_warned_about() {
     let role = "warning: spec.mxReplicaSpecs.Worker";

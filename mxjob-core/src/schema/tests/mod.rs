@@ -173,6 +173,7 @@ fn quantities_may_be_numbers() {
     assert_eq!(found, 2);
 }
 
+// contract: 3.14
 #[test]
 fn a_status_of_any_shape_can_be_mended() {
     each(&status::schema(), "", &mut |path, node| {
@@ -183,6 +184,7 @@ fn a_status_of_any_shape_can_be_mended() {
     });
 }
 
+// contract: 1.1, 1.2, 1.3
 #[test]
 fn names_and_columns_are_those_of_the_contract() {
     let mut crd = crd(MxRole::TABLE);

@@ -158,21 +158,25 @@ fn edits(table: &'static RoleTable) {
     every_rule_refused_something(&rules, &refused, Write::Edit);
 }
 
+// contract: 3.13
 #[test]
 fn on_creations_of_mxnet_jobs() {
     creations(MxRole::TABLE);
 }
 
+// contract: 3.13
 #[test]
 fn on_creations_of_another_set() {
     creations(&FARM);
 }
 
+// contract: 3.13
 #[test]
 fn on_edits_of_mxnet_jobs() {
     edits(MxRole::TABLE);
 }
 
+// contract: 3.13
 #[test]
 fn on_edits_of_another_set() {
     edits(&FARM);
