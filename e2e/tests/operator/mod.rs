@@ -70,6 +70,11 @@ impl Operator {
         Ok(Self { child, folder })
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it has logged so far.
     pub(crate) fn log(&self) -> Result<String> {
         Ok(std::fs::read_to_string(self.folder.path().join("log"))?)

@@ -1,6 +1,7 @@
 //! Carries out what the planner says: services first, the rest side by side, a slice at a time.
 
-use futures::future::join_all;
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use mxjob_core::Job;
 use mxjob_core::plan::{Action, ConfigMapView, ServiceView, Wave};
@@ -13,8 +14,11 @@ use super::reconcile::Operator;
 use super::stranger::Stranger;
 use super::watch;
 
-/// Requests of one job before others have their turn.
-const SLICE: usize = 50;
+/// Requests of one job before it is looked at anew. Each slice waits for its last request, so a
+/// small one leaves the server idle; others have their turns meanwhile.
+const SLICE: usize = 500;
+/// Requests of one job that wait or run at the same time; each holds memory.
+const WIDTH: usize = 64;
 
 /// What became of a plan's actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,22 +77,24 @@ pub(super) async fn execute(
         left: actions.len(),
         ..Tally::default()
     };
-    worker.run(first.iter().take(SLICE), &mut tally, wave).await;
+    worker.run(slice(&first, SLICE), &mut tally, wave).await;
     if tally.failed > 0 || tally.taken > 0 || first.len() > SLICE {
-        let deletes = others
-            .iter()
-            .filter(|action| !matches!(action, Action::CreatePod(..)));
-        worker.run(deletes.take(SLICE), &mut tally, wave).await;
+        let mut deletes = others;
+        deletes.retain(|action| !matches!(action, Action::CreatePod(..)));
+        worker.run(slice(&deletes, SLICE), &mut tally, wave).await;
     } else {
-        worker
-            .run(others.iter().take(SLICE - first.len()), &mut tally, wave)
-            .await;
+        let rest = SLICE - first.len();
+        worker.run(slice(&others, rest), &mut tally, wave).await;
     }
     if tally.done > 0 {
         let (done, left) = (tally.done, tally.left);
         tracing::info!(namespace = %key.namespace, job = %key.name, done, left, "plan carried out");
     }
     tally
+}
+
+fn slice<'a, 'b>(actions: &'a [&'b Action], most: usize) -> &'a [&'b Action] {
+    actions.get(..most).unwrap_or(actions)
 }
 
 struct Worker<'a> {
@@ -99,18 +105,27 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    async fn run<'a>(
-        &self,
-        actions: impl Iterator<Item = &'a &'a Action>,
-        tally: &mut Tally,
-        wave: &mut Wave,
-    ) {
+    async fn run(&self, actions: &[&Action], tally: &mut Tally, wave: &mut Wave) {
         if self.operator.stop.is_due() {
             return;
         }
-        let outcomes =
-            join_all(actions.map(async |action| (*action, self.act(action).await))).await;
-        for (action, outcome) in outcomes {
+        let mut waiting = actions.iter().copied().enumerate();
+        let mut requests: FuturesUnordered<_> = waiting
+            .by_ref()
+            .take(WIDTH)
+            .map(|(place, action)| self.act_at(place, action))
+            .collect();
+        let mut outcomes = Vec::with_capacity(actions.len());
+        while let Some(outcome) = requests.next().await {
+            outcomes.push(outcome);
+            requests.extend(
+                waiting
+                    .next()
+                    .map(|(place, action)| self.act_at(place, action)),
+            );
+        }
+        outcomes.sort_unstable_by_key(|(place, ..)| *place);
+        for (_, action, outcome) in outcomes {
             tally.left -= 1;
             tally.taken += usize::from(matches!(outcome, Outcome::Taken(_)));
             match outcome {
@@ -119,6 +134,10 @@ impl Worker<'_> {
             }
             self.tell(action, outcome, wave);
         }
+    }
+
+    async fn act_at<'a>(&self, place: usize, action: &'a Action) -> (usize, &'a Action, Outcome) {
+        (place, action, self.act(action).await)
     }
 
     async fn act(&self, action: &Action) -> Outcome {

@@ -94,7 +94,7 @@ async fn operate(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), O
         }
     }
     let shared = Arc::new(Shared::new(World::new(&args.namespace)));
-    let (recorder, last_words) = Recorder::start(client.clone(), table);
+    let (recorder, last_words) = Recorder::start(client.clone(), table, throttle.clone());
     tracing::info!(version = env!("CARGO_PKG_VERSION"), apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
     watch::start(&client, table, &shared);
     let cluster = Cluster::new(client, table, throttle);

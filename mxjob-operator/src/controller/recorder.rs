@@ -16,6 +16,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::throttle::Throttle;
+
 /// Events that wait to be sent; more are dropped.
 const BACKLOG: usize = 10_000;
 /// Events on their way at once.
@@ -54,10 +56,12 @@ impl Recorder {
     pub(super) fn start(
         client: Client,
         table: &'static RoleTable,
+        throttle: Throttle,
     ) -> (Self, tokio::task::JoinHandle<()>) {
         let (sender, receiver) = mpsc::channel(BACKLOG);
         let teller = Teller {
             client,
+            throttle,
             controller: table.operator(),
             instance: instance(),
         };
@@ -91,6 +95,7 @@ impl Recorder {
 
 struct Teller {
     client: Client,
+    throttle: Throttle,
     controller: String,
     instance: String,
 }
@@ -112,7 +117,10 @@ impl Teller {
         let posts = futures::stream::poll_fn(move |context| receiver.poll_recv(context))
             .map(|message| self.post(&mut told, message));
         let sent = posts
-            .map(|post| send(self.client.clone(), post))
+            .map(async |post| {
+                let _permit = self.throttle.leisure().await;
+                send(self.client.clone(), post).await;
+            })
             .buffer_unordered(WIDTH);
         sent.for_each(|()| async {}).await;
     }

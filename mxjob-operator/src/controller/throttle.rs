@@ -1,5 +1,5 @@
 //! Who sends the next request: jobs take turns, so that a job with a thousand requests does not
-//! hold up one with three.
+//! hold up one with three. What nobody waits for comes last.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +24,9 @@ struct State {
     paused_until: Option<Instant>,
     lanes: HashMap<JobKey, VecDeque<oneshot::Sender<Permit>>>,
     turns: VecDeque<JobKey>,
+    /// Requests that nobody waits for, and how many of them run.
+    leisure: VecDeque<oneshot::Sender<Permit>>,
+    leisurely: u32,
 }
 
 /// The right to send one request.
@@ -32,6 +35,13 @@ pub(super) struct Permit {
     /// `None`: it gives nothing back.
     throttle: Option<Throttle>,
     since: Instant,
+    urgency: Urgency,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgency {
+    Job,
+    Leisure,
 }
 
 impl Throttle {
@@ -48,11 +58,19 @@ impl Throttle {
             self.grant(&mut state);
             receiver
         };
-        // The sender lives in the state as long as the throttle does.
-        receiver.await.unwrap_or_else(|_| Permit {
-            throttle: None,
-            since: Instant::now(),
-        })
+        granted(receiver).await
+    }
+
+    /// Waits until no job has anything to send. One such request at a time does not wait so long.
+    pub(super) async fn leisure(&self) -> Permit {
+        let receiver = {
+            let mut state = self.lock();
+            let (sender, receiver) = oneshot::channel();
+            state.leisure.push_back(sender);
+            self.grant(&mut state);
+            receiver
+        };
+        granted(receiver).await
     }
 
     /// Sends nothing for a while; the server has asked for it.
@@ -77,30 +95,63 @@ impl Throttle {
             return;
         }
         while state.limit.allows(state.running) {
-            let Some(job) = state.turns.pop_front() else {
+            let Some((next, urgency)) = state.next() else {
                 return;
             };
-            let next = state.lanes.get_mut(&job).and_then(VecDeque::pop_front);
-            if state.lanes.get(&job).is_some_and(|lane| !lane.is_empty()) {
-                state.turns.push_back(job);
-            } else {
-                state.lanes.remove(&job);
-            }
             let permit = Permit {
                 throttle: Some(self.clone()),
                 since: now,
+                urgency,
             };
-            match next.map(|sender| sender.send(permit)) {
-                Some(Ok(())) => state.running += 1,
+            match next.send(permit) {
+                Ok(()) => {
+                    state.running += 1;
+                    state.leisurely += u32::from(urgency == Urgency::Leisure);
+                }
                 // Nobody waits any more. Dropping the permit would lock the state again.
-                Some(Err(mut permit)) => permit.throttle = None,
-                None => {}
+                Err(mut permit) => permit.throttle = None,
             }
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The sender lives in the state as long as the throttle does.
+async fn granted(receiver: oneshot::Receiver<Permit>) -> Permit {
+    receiver.await.unwrap_or_else(|_| Permit {
+        throttle: None,
+        since: Instant::now(),
+        urgency: Urgency::Job,
+    })
+}
+
+impl State {
+    /// Whose request is the next.
+    fn next(&mut self) -> Option<(oneshot::Sender<Permit>, Urgency)> {
+        if self.leisurely > 0
+            && let Some(next) = self.next_of_jobs()
+        {
+            return Some((next, Urgency::Job));
+        }
+        let next = self.leisure.pop_front();
+        let leisure = next.map(|next| (next, Urgency::Leisure));
+        leisure.or_else(|| Some((self.next_of_jobs()?, Urgency::Job)))
+    }
+
+    /// Whoever waits longest of the job whose turn it is.
+    fn next_of_jobs(&mut self) -> Option<oneshot::Sender<Permit>> {
+        let job = self.turns.pop_front()?;
+        let lane = self.lanes.get_mut(&job)?;
+        let next = lane.pop_front();
+        if lane.is_empty() {
+            self.lanes.remove(&job);
+        } else {
+            self.turns.push_back(job);
+        }
+        next
     }
 }
 
@@ -126,6 +177,9 @@ impl Drop for Permit {
         };
         let mut state = throttle.lock();
         state.running = state.running.saturating_sub(1);
+        if self.urgency == Urgency::Leisure {
+            state.leisurely = state.leisurely.saturating_sub(1);
+        }
         throttle.grant(&mut state);
     }
 }
@@ -168,6 +222,36 @@ mod tests {
             .iter()
             .position(|name| *name == "small");
         assert!(place.unwrap() <= 2, "{place:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_nobody_waits_for_comes_last_but_for_one_at_a_time() {
+        let throttle = Throttle::default();
+        let mut held = Vec::new();
+        for _ in 0..16 {
+            held.push(throttle.permit(&job("a")).await);
+        }
+        let order = Arc::new(Mutex::new(String::new()));
+        let wait = |leisure: bool| {
+            let (throttle, order) = (throttle.clone(), order.clone());
+            tokio::spawn(async move {
+                let permit = if leisure {
+                    throttle.leisure().await
+                } else {
+                    throttle.permit(&job("a")).await
+                };
+                order.lock().unwrap().push(if leisure { 'l' } else { 'j' });
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                permit.settle(Verdict::Fine);
+            })
+        };
+        let waiting = [true, true, true, false, false, false].map(wait);
+        tokio::task::yield_now().await;
+        held.truncate(12);
+        for one in waiting {
+            one.await.unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), "ljjjll");
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,0 +1,255 @@
+//! How fast the operator creates the objects of jobs beside a plain client that posts the same
+//! bytes, how long a small job waits behind a large one, and what 10,000 pods cost in memory:
+//! `cargo bench -p e2e`. About ten minutes. Linux only.
+//!
+//! Both sides have the same control plane, turn about; the ratio counts, not the times. The plain
+//! client has no watch, no status and no events to write, and uses the concurrency that was the
+//! best of those tried.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a program that prints figures"
+)]
+
+#[path = "../tests/operator/mod.rs"]
+mod operator;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::ControlPlane;
+use e2e::deadline::{Seen, until};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use kube::api::{Api, ListParams, PostParams};
+use mxjob_core::wiring::{Addresses, Wiring};
+use mxjob_core::{Job, MXJob, MxRole, ReplicaRole as _};
+use operator::{Bench, Operator, training, with};
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_mins(5);
+const ROUNDS: usize = 3;
+/// A shape with a job of 1,000 replicas, and one with many small jobs.
+const SHAPES: [(u32, u32); 2] = [(1, 1000), (100, 10)];
+const CONCURRENCIES: [usize; 4] = [16, 32, 64, 128];
+/// Small jobs that are created while a large one starts.
+const SMALL: u32 = 40;
+const PODS_KNOWN: u32 = 10_000;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let plane = ControlPlane::start().await?;
+    let crd = mxjob_core::schema::crd(MxRole::TABLE);
+    plane.install_crds(&[crd]).await?;
+    rates(&plane).await?;
+    small_beside_large(&plane).await?;
+    memory(&plane).await
+}
+
+async fn rates(plane: &ControlPlane) -> Result<()> {
+    println!("pods and services created, {ROUNDS} rounds turn about, medians");
+    let mut best = (0.0, 0);
+    for concurrency in CONCURRENCIES {
+        let rate = client_round(plane, SHAPES[0], concurrency).await?;
+        println!("  plain client, {concurrency:>3} requests at a time {rate:>7.0} /s");
+        best = if rate > best.0 {
+            (rate, concurrency)
+        } else {
+            best
+        };
+    }
+    for shape @ (jobs, replicas) in SHAPES {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            theirs.push(client_round(plane, shape, best.1).await?);
+            ours.push(operator_round(plane, shape).await?);
+        }
+        let each = ours.iter().zip(&theirs);
+        let ratios: Vec<f64> = each.map(|(ours, theirs)| ours / theirs).collect();
+        println!("  {jobs} x {replicas} replicas");
+        println!("    plain client             {:>7.0} /s", median(&theirs));
+        println!("    operator                 {:>7.0} /s", median(&ours));
+        println!(
+            "    ratio of each round      {:>7.2}    (wanted: 0.80 or more)",
+            median(&ratios)
+        );
+    }
+    Ok(())
+}
+
+/// The manifests of a shape; a scheduler and the rest workers.
+fn manifests((jobs, replicas): (u32, u32)) -> Vec<Value> {
+    let job = |index| training(&format!("job-{index}"), 0, replicas - 1);
+    (0..jobs).map(job).collect()
+}
+
+/// Objects a second of a client that just posts.
+async fn client_round(plane: &ControlPlane, shape: (u32, u32), concurrency: usize) -> Result<f64> {
+    let bench = Bench::new(plane, "client").await?;
+    let start = Instant::now();
+    let manifests = manifests(shape);
+    let managed_elsewhere = json!({"runPolicy": {"managedBy": "example.org/bench"}});
+    let jobs: Vec<MXJob<MxRole>> = stream::iter(manifests)
+        .map(|manifest| {
+            let manifest = with(manifest, managed_elsewhere.clone());
+            let bench = &bench;
+            async move { bench.create(&manifest).await }
+        })
+        .buffer_unordered(concurrency)
+        .try_collect()
+        .await?;
+    let jobs: Vec<Job> = jobs
+        .iter()
+        .map(|job| Ok(Job::read(MxRole::TABLE, &serde_json::to_value(job)?)))
+        .collect::<Result<_>>()?;
+    let wirings = || {
+        jobs.iter().filter_map(|job| {
+            let spec = job.spec.as_ref().ok()?;
+            Some(Wiring::new(job, spec, Addresses::Cluster))
+        })
+    };
+    let services: Vec<_> = wirings().flat_map(|wiring| wiring.services()).collect();
+    let pods: Vec<_> = wirings()
+        .flat_map(|wiring| wiring.pods().collect::<Vec<_>>())
+        .collect();
+    let objects = services.len() + pods.len();
+    ensure!(!pods.is_empty(), "nothing to post");
+    post(&bench.services, services, concurrency).await?;
+    post(&bench.pods, pods, concurrency).await?;
+    Ok(rate(objects, start))
+}
+
+async fn post<K>(api: &Api<K>, objects: Vec<K>, concurrency: usize) -> Result<()>
+where
+    K: Clone + std::fmt::Debug + serde::Serialize + serde::de::DeserializeOwned,
+{
+    stream::iter(objects)
+        .map(|object| async move {
+            let posted = api.create(&PostParams::default(), &object).await;
+            posted.map(drop).context("an object is refused")
+        })
+        .buffer_unordered(concurrency)
+        .try_collect()
+        .await
+}
+
+/// Objects a second of the operator, from the first job's creation to the last pod's.
+async fn operator_round(plane: &ControlPlane, shape: (u32, u32)) -> Result<f64> {
+    let bench = Bench::new(plane, "operator").await?;
+    let operator = Operator::start(plane, &bench.namespace)?;
+    operator.says("caches are complete").await?;
+    let start = Instant::now();
+    let created = stream::iter(manifests(shape)).map(|manifest| {
+        let bench = &bench;
+        async move { bench.create(&manifest).await.map(drop) }
+    });
+    let created: Vec<()> = created.buffer_unordered(16).try_collect().await?;
+    let replicas = shape.0 * shape.1;
+    pods_there(&bench, replicas).await?;
+    ensure!(
+        created.len() == usize::try_from(shape.0)?,
+        "jobs are missing"
+    );
+    Ok(rate(usize::try_from(2 * replicas)?, start))
+}
+
+fn rate(objects: usize, start: Instant) -> f64 {
+    f64::from(u32::try_from(objects).unwrap_or(u32::MAX)) / start.elapsed().as_secs_f64()
+}
+
+/// Waits until there are so many pods; costs the server a page of one pod a look.
+async fn pods_there(bench: &Bench, count: u32) -> Result<()> {
+    until(&format!("{count} pods"), PATIENCE, || async {
+        let first = ListParams::default().limit(1);
+        let page = bench.pods.list_metadata(&first).await?;
+        let rest = page.metadata.remaining_item_count.unwrap_or_default();
+        let there = u32::try_from(rest)? + u32::try_from(page.items.len())?;
+        Ok(if there >= count {
+            Seen::Done(())
+        } else {
+            Seen::NotYet(there.to_string())
+        })
+    })
+    .await
+}
+
+async fn small_beside_large(plane: &ControlPlane) -> Result<()> {
+    let bench = Bench::new(plane, "beside").await?;
+    let _operator = Operator::start(plane, &bench.namespace)?;
+    let mut waits = Vec::new();
+    let mut round = 0;
+    while waits.len() < usize::try_from(SMALL)? {
+        bench
+            .create(&training(&format!("large-{round}"), 0, 999))
+            .await?;
+        let last = format!("large-{round}-worker-998");
+        pods_there(&bench, 1).await?;
+        while bench.pods.get_metadata_opt(&last).await?.is_none() {
+            let name = format!("small-{}", waits.len());
+            let start = Instant::now();
+            bench.create(&training(&name, 1, 1)).await?;
+            let pods = ["scheduler-0", "server-0", "worker-0"];
+            for pod in pods.map(|pod| format!("{name}-{pod}")) {
+                until(&pod, PATIENCE, || async {
+                    Ok(bench.pods.get_metadata_opt(&pod).await?)
+                })
+                .await?;
+            }
+            waits.push(start.elapsed().as_secs_f64());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        round += 1;
+    }
+    waits.sort_by(f64::total_cmp);
+    println!(
+        "a job of 3 replicas created while one of 1,000 starts, {} times",
+        waits.len()
+    );
+    println!("  all its pods there, median {:>7.2} s", median(&waits));
+    println!(
+        "  99 of 100                  {:>7.2} s (wanted: under 1.00)",
+        waits[(waits.len() * 99).div_ceil(100) - 1]
+    );
+    Ok(())
+}
+
+async fn memory(plane: &ControlPlane) -> Result<()> {
+    let bench = Bench::new(plane, "memory").await?;
+    let operator = Operator::start(plane, &bench.namespace)?;
+    let shared = json!({"network": {"services": "PerJob"}});
+    for job in 0..10 {
+        let manifest = training(&format!("job-{job}"), 0, PODS_KNOWN / 10 - 1);
+        bench.create(&with(manifest, shared.clone())).await?;
+    }
+    pods_there(&bench, PODS_KNOWN).await?;
+    let made = memory_of(&operator)?;
+    operator.kill()?;
+    let operator = Operator::start(plane, &bench.namespace)?;
+    // A job that comes after all the others were looked at.
+    bench.create(&with(training("last", 0, 1), shared)).await?;
+    pods_there(&bench, PODS_KNOWN + 2).await?;
+    let read = memory_of(&operator)?;
+    println!("the operator's memory with 10,000 own pods, now and peak");
+    for (what, (now, peak)) in [("made by it", made), ("read at its start", read)] {
+        println!("  {what:<18} {now:>6.1} {peak:>6.1} MiB (wanted: under 64)");
+    }
+    Ok(())
+}
+
+/// Resident memory in MiB, now and at most, of proc(5).
+fn memory_of(operator: &Operator) -> Result<(f64, f64)> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", operator.pid()))?;
+    let field = |name: &str| -> Result<f64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        let kib: f64 = number.context("no such line")?.parse()?;
+        Ok(kib / 1024.0)
+    };
+    Ok((field("VmRSS:")?, field("VmHWM:")?))
+}
+
+fn median(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
