@@ -27,9 +27,9 @@ fn accuracy(line_start: &str, out: &str) -> f64 {
 
 #[test]
 fn the_digits_are_learned_by_five_processes() {
-    let machine = Machine::with_mxnet();
+    let machine = Machine::with_example("train");
     let ended = machine
-        .run(&Job::of_example("digits.yaml"))
+        .run(&Job::of_example("train/digits.yaml"))
         .end()
         .assert_code(0);
     for worker in ["worker-0", "worker-1"] {
@@ -46,8 +46,8 @@ fn the_digits_are_learned_by_five_processes() {
 
 #[test]
 fn the_digits_are_learned_by_one_process() {
-    let ended = Machine::with_mxnet()
-        .run(&Job::of_example("local.yaml"))
+    let ended = Machine::with_example("train")
+        .run(&Job::of_example("train/local.yaml"))
         .end()
         .assert_code(0);
     assert!(accuracy("worker-0", &ended.out) >= 0.95, "{ended:#?}");
@@ -66,7 +66,8 @@ fn kill_worker_1_in_the_middle(started: &mut Started) {
 /// MXNet itself never notices: without mxjob the other four would hang for ever.
 #[test]
 fn a_killed_worker_fails_the_job_and_the_hanging_others_are_stopped() {
-    let mut started = Machine::with_mxnet().run(&Job::of_example("digits.yaml").adding(&UNHURRIED));
+    let mut started = Machine::with_example("train")
+        .run(&Job::of_example("train/digits.yaml").adding(&UNHURRIED));
     kill_worker_1_in_the_middle(&mut started);
     let ended = started.end().assert_code(1);
     for stopped in ["scheduler-0", "server-0", "server-1", "worker-0"] {
@@ -87,10 +88,10 @@ fn a_killed_worker_fails_the_job_and_the_hanging_others_are_stopped() {
 
 #[test]
 fn with_a_failure_policy_a_killed_worker_restarts_the_job_and_it_succeeds() {
-    let job = Job::of_example("digits.yaml")
+    let job = Job::of_example("train/digits.yaml")
         .adding(&UNHURRIED)
         .with("/spec/failurePolicy/maxRestarts", 1);
-    let mut started = Machine::with_mxnet().run(&job);
+    let mut started = Machine::with_example("train").run(&job);
     kill_worker_1_in_the_middle(&mut started);
     let ended = started.end().assert_code(0);
     assert!(accuracy("worker-1", &ended.out) >= 0.95, "{ended:#?}");
@@ -102,7 +103,8 @@ fn with_a_failure_policy_a_killed_worker_restarts_the_job_and_it_succeeds() {
 
 #[test]
 fn killing_mxjob_ends_the_training() {
-    let mut started = Machine::with_mxnet().run(&Job::of_example("digits.yaml").adding(&UNHURRIED));
+    let mut started = Machine::with_example("train")
+        .run(&Job::of_example("train/digits.yaml").adding(&UNHURRIED));
     started
         .wait_for("worker-1    | epoch 2/15")
         .signal(Signal::KILL);

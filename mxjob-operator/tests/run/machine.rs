@@ -1,6 +1,6 @@
 //! A home, a folder with manifests, an environment.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,10 @@ use super::Started;
 
 /// Variable that everything started in a test carries.
 pub(crate) const MARK: &str = "MXJOB_TEST";
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
+}
 
 /// A machine for one test.
 pub(crate) struct Machine {
@@ -50,16 +54,20 @@ impl Machine {
         machine.with("HOME", home)
     }
 
-    /// This very machine, with its Python, and the training example in its folder. The environment
-    /// with MXNet is made once for all tests.
-    pub(crate) fn with_mxnet() -> Self {
+    /// This very machine, with its Python, and the programs of an example in its folder. The
+    /// environment with what the example requires is made once for all tests.
+    pub(crate) fn with_example(example: &str) -> Self {
         let mut machine = Self::new();
         machine.env.clear();
         machine.without = &["TERM", "NO_COLOR"];
         machine.patience = Duration::from_mins(15);
-        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/train");
-        for file in ["digits.py", "requirements.txt"] {
-            fs::copy(example.join(file), machine.path(file)).unwrap();
+        for entry in fs::read_dir(examples().join(example)).unwrap() {
+            let file = entry.unwrap().path();
+            let wanted = ["py", "txt"].map(|extension| Some(OsStr::new(extension)));
+            if wanted.contains(&file.extension()) {
+                let name = file.file_name().unwrap();
+                fs::copy(&file, machine.folder.path().join(name)).unwrap();
+            }
         }
         machine.with(
             "XDG_CACHE_HOME",
@@ -172,10 +180,9 @@ impl Job {
         }))
     }
 
-    /// The job of a manifest in `examples/train`.
+    /// The job of a manifest in `examples`.
     pub(crate) fn of_example(file: &str) -> Self {
-        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/train");
-        let text = fs::read_to_string(example.join(file)).unwrap();
+        let text = fs::read_to_string(examples().join(file)).unwrap();
         Self(serde_saphyr::from_str(&text).unwrap())
     }
 
