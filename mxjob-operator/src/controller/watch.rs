@@ -27,6 +27,9 @@ use super::{backoff, crd};
 /// Between attempts to watch again. The CustomResourceDefinition may come any moment.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
+/// Objects a page of a list: what is read at once is what memory has to hold at once.
+const PAGE: u32 = 100;
+
 /// One kind of object, in one namespace or all.
 struct Follower<V> {
     shared: Arc<Shared>,
@@ -45,7 +48,10 @@ struct View<K, V> {
 
 /// Starts to follow everything, in tasks of their own.
 pub(super) fn start(client: &Client, table: &'static RoleTable, shared: &Arc<Shared>) {
-    let ours = Config::default().labels(&format!("{}={}", labels::OPERATOR, table.operator()));
+    let all = Config::default().page_size(PAGE);
+    let ours = all
+        .clone()
+        .labels(&format!("{}={}", labels::OPERATOR, table.operator()));
     let namespaces = shared.world().namespaces();
     for namespace in namespaces {
         let within = namespace.as_deref();
@@ -75,11 +81,7 @@ pub(super) fn start(client: &Client, table: &'static RoleTable, shared: &Arc<Sha
             job: labelled::<ConfigMap>,
             item: |_, config_map| ConfigMapView::of(config_map),
         };
-        tokio::spawn(jobs.follow(
-            raw::jobs(client, table, within),
-            Config::default(),
-            job_view,
-        ));
+        tokio::spawn(jobs.follow(raw::jobs(client, table, within), all.clone(), job_view));
         tokio::spawn(pods.follow(objects(client, within), ours.clone(), pod_view));
         tokio::spawn(services.follow(objects(client, within), ours.clone(), service_view));
         tokio::spawn(config_maps.follow(objects(client, within), ours.clone(), config_map_view));
