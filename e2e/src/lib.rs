@@ -23,6 +23,7 @@ pub mod kubelet;
 #[cfg(feature = "real-node")]
 pub mod node;
 mod ports;
+pub mod proxy;
 pub mod session;
 mod supervisor;
 

@@ -7,62 +7,10 @@ mod support;
 use jiff::{SignedDuration, Timestamp};
 use mxjob_core::api::v1::ConditionType;
 use mxjob_core::job::Attempt;
-use mxjob_core::plan::{Action, Observed, Plan, PodPhase, PodView, ServiceView, plan};
+use mxjob_core::plan::{Action, Observed, Plan, PodPhase, plan};
 use mxjob_core::{Job, MxRole, ReplicaRole};
 use serde_json::{Value, json};
-use support::{MX, World, set};
-
-/// A running job's objects, to be changed by hand.
-struct Look {
-    job: Job,
-    pods: Vec<PodView>,
-    services: Vec<ServiceView>,
-    now: Timestamp,
-}
-
-impl Look {
-    fn at(manifest: Value) -> Self {
-        let world = World::running(MX, manifest);
-        Self {
-            job: world.cluster.job().unwrap().clone(),
-            pods: world
-                .cluster
-                .pods()
-                .map(|pod| PodView::of(pod, MxRole::TABLE))
-                .collect(),
-            services: world.cluster.services().map(ServiceView::of).collect(),
-            now: world.now,
-        }
-    }
-
-    fn pod(&mut self, name: &str) -> &mut PodView {
-        self.pods.iter_mut().find(|pod| pod.name == name).unwrap()
-    }
-
-    fn plan(&self) -> Plan {
-        plan(
-            &Observed {
-                job: &self.job,
-                pods: &self.pods,
-                services: &self.services,
-                config_maps: &[],
-            },
-            self.now,
-        )
-    }
-
-    fn seconds_ago(&self, seconds: i64) -> Option<Timestamp> {
-        self.now
-            .checked_sub(SignedDuration::from_secs(seconds))
-            .ok()
-    }
-
-    fn fail(&mut self, name: &str, code: Option<i32>) {
-        let now = Some(self.now);
-        let pod = self.pod(name);
-        (pod.phase, pod.exit_code, pod.finished_at) = (PodPhase::Failed, code, now);
-    }
-}
+use support::{Look, MX, set};
 
 fn retried() -> Value {
     let mut manifest = MX.job(1, 1, 2);

@@ -9,11 +9,13 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use e2e::deadline::{self, Seen};
+use e2e::proxy::Proxy;
 use e2e::{ControlPlane, ScriptedKubelet};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, Service};
@@ -53,12 +55,22 @@ impl Operator {
         plane: &ControlPlane,
         arguments: &[&str],
     ) -> Result<Self> {
+        Self::start_at(program, &plane.kubeconfig(), arguments)
+    }
+
+    /// Starts one for `namespace` only, whose way to the server is this one.
+    pub(crate) fn start_through(proxy: &Proxy, namespace: &str) -> Result<Self> {
+        let program = env!("CARGO_BIN_EXE_e2e-mxjob");
+        Self::start_at(program, &proxy.kubeconfig(), &["--namespace", namespace])
+    }
+
+    fn start_at(program: &str, kubeconfig: &Path, arguments: &[&str]) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let log = File::create(folder.path().join("log"))?;
         let child = Command::new(program)
             .arg("operator")
             .arg("--kubeconfig")
-            .arg(plane.kubeconfig())
+            .arg(kubeconfig)
             .args(arguments)
             .env_remove("MXJOB_LOG")
             .env("RUST_LOG", "info")

@@ -23,8 +23,10 @@ pub struct Job {
     pub table: &'static RoleTable,
     /// Who it is.
     pub meta: JobMeta,
-    /// The stored status; of one that cannot be read, an empty one.
+    /// The stored status, as far as it can be read.
     pub status: JobStatus,
+    /// What is stored has been wiped: `status` is from before that and is to be written again.
+    pub wiped: bool,
     /// What it asks for, defaulted and checked, or everything that is wrong with it.
     pub spec: Result<Spec, Vec<Problem>>,
 }

@@ -1,9 +1,10 @@
 //! Reading a stored object: total, whatever was stored.
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::{Job, JobMeta, Spec, defaults};
-use crate::api::v1::{JobSpec, JobStatus};
+use crate::api::v1::{ConditionType, JobSpec, JobStatus};
 use crate::check;
 use crate::problem::Problem;
 use crate::role::RoleTable;
@@ -23,8 +24,23 @@ impl Job {
             table,
             meta,
             status,
+            wiped: false,
             spec,
         }
+    }
+
+    /// The job as it is now, known as `before` until now: of a status that somebody has wiped the one
+    /// from before stands in. Nobody else ever takes back that a job was accepted or has ended.
+    #[must_use]
+    pub fn after(mut self, before: &Self) -> Self {
+        let (now, then) = (&self.status, &before.status);
+        let accepted = |status: &JobStatus| status.condition(ConditionType::Created).is_some();
+        let lost = (then.is_finished() && !now.is_finished()) || (accepted(then) && !accepted(now));
+        if lost && self.meta.uid == before.meta.uid {
+            self.status = before.status.clone();
+            self.wiped = true;
+        }
+        self
     }
 }
 
@@ -50,18 +66,37 @@ fn meta(meta: &Value) -> JobMeta {
     }
 }
 
+/// Of a status that somebody wrote by hand, what can be read of it.
 fn status(value: &Value) -> JobStatus {
-    serde_json::from_value(value.clone()).unwrap_or_else(|_| {
-        let fields = value.as_object().into_iter().flatten();
-        let readable = fields.filter(|(key, field)| {
-            let alone = Map::from_iter([((*key).clone(), (*field).clone())]);
-            serde_json::from_value::<JobStatus>(Value::Object(alone)).is_ok()
-        });
-        let readable = readable
-            .map(|(key, field)| (key.clone(), field.clone()))
-            .collect();
-        serde_json::from_value(Value::Object(readable)).unwrap_or_default()
-    })
+    let reads = |value: &Value| JobStatus::deserialize(value).is_ok();
+    let readable = readable(value, &reads).unwrap_or_default();
+    serde_json::from_value(readable).unwrap_or_default()
+}
+
+/// The value without the parts that cannot be read; `None`: nothing is left.
+fn readable(value: &Value, reads: &dyn Fn(&Value) -> bool) -> Option<Value> {
+    if reads(value) {
+        return Some(value.clone());
+    }
+    let left = match value {
+        Value::Object(fields) => {
+            let alone = |key: &String, value: &Value| {
+                Value::Object(Map::from_iter([(key.clone(), value.clone())]))
+            };
+            let field = |(key, value): (&String, &Value)| {
+                let left = readable(value, &|value| reads(&alone(key, value)))?;
+                Some((key.clone(), left))
+            };
+            Value::Object(fields.iter().filter_map(field).collect())
+        }
+        Value::Array(items) => {
+            let item =
+                |item: &Value| readable(item, &|item| reads(&Value::Array(vec![item.clone()])));
+            Value::Array(items.iter().filter_map(item).collect())
+        }
+        _ => return None,
+    };
+    reads(&left).then_some(left)
 }
 
 fn spec(table: &'static RoleTable, meta: &JobMeta, object: &Value) -> Result<Spec, Vec<Problem>> {

@@ -1,5 +1,7 @@
 //! The API server's side: objects come and go by its rules.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
@@ -145,6 +147,28 @@ impl Cluster {
         meta.resource_version = Some(revision.to_string());
         meta.creation_timestamp = Some(Time(now));
         Ok(name)
+    }
+
+    /// Adds labels to a pod.
+    pub(super) fn label_pod(
+        &mut self,
+        target: &Target,
+        labels: Option<BTreeMap<String, String>>,
+    ) -> Result<(), ApiError> {
+        let Target { name, uid } = target;
+        let pod = self.pods.get_mut(name).ok_or_else(|| ApiError::NotFound {
+            kind: "pods",
+            name: name.clone(),
+        })?;
+        if pod.uid() != uid {
+            return Err(ApiError::Conflict {
+                kind: "pods",
+                name: name.clone(),
+            });
+        }
+        let known = pod.pod.metadata.labels.get_or_insert_default();
+        known.extend(labels.unwrap_or_default());
+        Ok(())
     }
 
     /// Deletes a pod: at once when nothing of it runs, else when it has been stopped.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::{ApiError, Cluster};
+use crate::job::Attempt;
 use crate::plan::{
     self, Action, ConfigMapView, Debounce, Event, Observed, Plan, PodView, ServiceView, Wave,
 };
@@ -86,6 +87,10 @@ impl Cluster {
         now: Timestamp,
     ) -> Result<(), ApiError> {
         match action {
+            Action::LabelPod(replica, target) => {
+                let pod = wiring.and_then(|wiring| wiring.pod(*replica, Attempt::default()));
+                self.label_pod(target, pod.and_then(|pod| pod.metadata.labels))
+            }
             Action::DeletePod(target) => self.delete_pod(target, now),
             Action::DeleteService(target) => self.delete_service(target),
             Action::DeleteConfigMap(target) => self.delete_config_map(target),

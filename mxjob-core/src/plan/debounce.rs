@@ -7,7 +7,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Event, Observed, Plan, plan};
+use super::{Event, Observed, Plan, look, plan};
 use crate::api::v1::{JobStatus, ReplicaStatus};
 use crate::job::Job;
 
@@ -38,6 +38,17 @@ impl Debounce {
         self.held.is_none()
     }
 
+    /// Names of the job's pods that have run and are not there. They are to be looked for, and what is
+    /// found is to be shown to [`Debounce::plan`], which takes the others for gone.
+    pub fn missing(&self, observed: &Observed<'_>) -> Vec<String> {
+        let held = self.held.as_ref();
+        let Some(held) = held.filter(|held| held.base == observed.job.status) else {
+            return look::missing(observed);
+        };
+        let job = &held.applied(observed.job);
+        look::missing(&Observed { job, ..*observed })
+    }
+
     /// What to do next about a job, as [`plan`] says, but that a status may wait. The same value must
     /// be asked each time; whoever cannot write a status just asks again.
     pub fn plan(&mut self, observed: &Observed<'_>, now: Timestamp) -> Plan {
@@ -46,12 +57,9 @@ impl Debounce {
         let held = held.filter(|held| held.base == *stored);
         let Some(held) = held else {
             let plan = plan(observed, now);
-            return self.hold(stored, None, stored, plan, now);
+            return self.hold(observed.job, None, stored, plan, now);
         };
-        let job = Job {
-            status: held.status.clone(),
-            ..observed.job.clone()
-        };
+        let job = held.applied(observed.job);
         let plan = plan(
             &Observed {
                 job: &job,
@@ -59,13 +67,13 @@ impl Debounce {
             },
             now,
         );
-        self.hold(stored, Some(held), &job.status, plan, now)
+        self.hold(observed.job, Some(held), &job.status, plan, now)
     }
 
     /// Keeps the plan's status back when it may wait.
     fn hold(
         &mut self,
-        stored: &JobStatus,
+        job: &Job,
         held: Option<Box<Held>>,
         known: &JobStatus,
         mut plan: Plan,
@@ -75,7 +83,7 @@ impl Debounce {
             (None, None) => return plan,
             (Some(held), None) => held,
             (held, Some(status)) => {
-                let urgent = settled(known.clone()) != settled(status.clone());
+                let urgent = job.wiped || settled(known.clone()) != settled(status.clone());
                 let since = held.as_ref().map_or(now, |held| held.since);
                 let mut events = held.map_or_else(Vec::new, |held| held.events);
                 events.append(&mut plan.events);
@@ -85,7 +93,7 @@ impl Debounce {
                     return plan;
                 }
                 Box::new(Held {
-                    base: stored.clone(),
+                    base: job.status.clone(),
                     status,
                     events,
                     since,
@@ -106,6 +114,14 @@ impl Debounce {
 }
 
 impl Held {
+    /// The job as if its status had been written.
+    fn applied(&self, job: &Job) -> Job {
+        Job {
+            status: self.status.clone(),
+            ..job.clone()
+        }
+    }
+
     fn due(&self) -> Timestamp {
         let after = |start: Timestamp, wait| start.checked_add(wait).unwrap_or(start);
         after(self.changed, QUIET).min(after(self.since, LONGEST))

@@ -52,10 +52,7 @@ impl<'a> Draft<'a> {
 
     pub(super) fn delete_pod(&mut self, pod: &PodView) {
         if !pod.deleting {
-            self.actions.push(Action::DeletePod(Target {
-                name: pod.name.clone(),
-                uid: pod.uid.clone(),
-            }));
+            self.actions.push(Action::DeletePod(Target::of(pod)));
         }
     }
 
@@ -89,7 +86,8 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn into_plan(self) -> Plan {
-        let status = (self.status != self.job.status).then_some(self.status);
+        let changed = self.job.wiped || self.status != self.job.status;
+        let status = changed.then_some(self.status);
         Plan {
             status,
             actions: self.actions,

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use super::draft::Draft;
 use super::memory::Memory;
 use super::world::World;
-use super::{Event, PodPhase, PodView, restart, warnings};
+use super::{Action, Event, Observed, PodPhase, PodView, Target, restart, warnings};
 use crate::job::{Replica, Spec};
+use crate::wiring::names;
 
 /// The pods of this life and attempt, by replica.
 pub(super) type Current<'a> = BTreeMap<Replica, &'a PodView>;
@@ -52,6 +53,42 @@ pub(super) fn look(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>, me
             memory.start_waits_over(*replica);
         }
     }
+}
+
+/// Puts labels back that somebody took off: services and the operator's watch find pods by them.
+pub(super) fn label(draft: &mut Draft<'_>, current: &Current<'_>) {
+    for (replica, pod) in current.iter().filter(|(_, pod)| !pod.labelled) {
+        if !pod.deleting && !pod.phase.is_final() {
+            draft
+                .actions
+                .push(Action::LabelPod(*replica, Target::of(pod)));
+        }
+    }
+}
+
+/// The pods that have run and are not there, by name. Before [`super::plan`] says what that means they
+/// are to be looked for: a pod whose labels somebody took off is not watched.
+pub(super) fn missing(observed: &Observed<'_>) -> Vec<String> {
+    let job = observed.job;
+    let Ok(spec) = &job.spec else {
+        return Vec::new();
+    };
+    if job.meta.deleting || job.meta.managed_elsewhere || job.status.is_finished() || spec.suspend {
+        return Vec::new();
+    }
+    let world = World::of(observed);
+    let memory = Memory::load(spec, &job.status);
+    let is_missing = |replica: &Replica| {
+        memory.has_started(*replica)
+            && !memory.has_completed(*replica)
+            && !memory.has_vanished(*replica)
+            && !world.pods.contains_key(replica)
+            && !world.foreign.contains_key(replica)
+    };
+    spec.replicas()
+        .filter(is_missing)
+        .map(|replica| names::replica(job.table, &job.meta.name, replica))
+        .collect()
 }
 
 /// Remembers the container restarts of the pods of this life.

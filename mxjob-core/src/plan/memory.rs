@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use super::world::World;
 use super::{PodView, indexes};
 use crate::api::v1::{JobStatus, ReplicaStatus};
 use crate::job::{Attempt, Replica, Spec};
@@ -55,6 +56,21 @@ impl Memory {
             life: status.restarts.unwrap_or(0).max(0),
             backoff_from: status.backoff_from.unwrap_or(0),
             retired: retired(spec, status),
+        }
+    }
+
+    /// Of a status that was lost the pods still tell which life they belong to.
+    pub(super) fn learn(&mut self, world: &World<'_>) {
+        let newest = world.pods.values().map(|pod| pod.attempt.job).max();
+        if let Some(life) = newest.filter(|life| *life > self.life) {
+            self.life = life;
+        }
+        for (replica, pod) in &world.pods {
+            let known = self.attempt(*replica);
+            if pod.attempt.job == known.job && pod.attempt.replica > known.replica {
+                let attempts = &mut self.role_mut(replica.role).attempts;
+                attempts.insert(replica.index, pod.attempt.replica);
+            }
         }
     }
 

@@ -65,6 +65,9 @@ pub enum Action {
     CreateConfigMap,
     /// Create the pod of a replica ([`crate::wiring::Wiring::pod`]).
     CreatePod(Replica, Attempt),
+    /// Put the labels back on the pod of a replica, if it is still the one of that name and uid: those
+    /// of [`crate::wiring::Wiring::pod`].
+    LabelPod(Replica, Target),
     /// Delete the pod of that name and uid.
     DeletePod(Target),
     /// Delete the service of that name and uid.
@@ -82,6 +85,15 @@ pub struct Target {
     pub name: String,
     /// Uid, the precondition.
     pub uid: String,
+}
+
+impl Target {
+    fn of(pod: &PodView) -> Self {
+        Self {
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+        }
+    }
 }
 
 /// Something to tell the user, about the job.
@@ -151,7 +163,8 @@ impl Action {
             Self::CreateService(replica) | Self::CreatePod(replica, _) => {
                 names::replica(job.table, &job.meta.name, *replica)
             }
-            Self::DeletePod(target)
+            Self::LabelPod(_, target)
+            | Self::DeletePod(target)
             | Self::DeleteService(target)
             | Self::DeleteConfigMap(target) => target.name.clone(),
             Self::CreateConfigMap => names::config_map(&job.meta.name),

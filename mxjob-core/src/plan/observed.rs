@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::job::{Attempt, Job};
 use crate::role::RoleTable;
-use crate::wiring::labels;
+use crate::wiring::{labels, names};
 
 /// A job and everything in the cluster that carries its labels or one of its names.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,8 @@ pub struct PodView {
     pub uid: String,
     /// Uid of its controlling owner.
     pub owner: Option<String>,
+    /// Its labels are those that its owner gave a pod of that name.
+    pub labelled: bool,
     /// Which life of the job and of the replica it belongs to.
     pub attempt: Attempt,
     /// Phase.
@@ -181,6 +183,7 @@ impl PodView {
             name: meta.name.clone().unwrap_or_default(),
             uid: meta.uid.clone().unwrap_or_default(),
             owner: controller(meta),
+            labelled: is_labelled(meta, table),
             attempt: meta
                 .annotations
                 .as_ref()
@@ -224,10 +227,13 @@ fn container(meta: &ObjectMeta, table: &RoleTable) -> &'static str {
     own.unwrap_or(table.container)
 }
 
+fn is_labelled(meta: &ObjectMeta, table: &RoleTable) -> bool {
+    let job = labels::owner(meta, table).map_or("", |owner| owner.name.as_str());
+    let name = meta.name.as_deref().unwrap_or_default();
+    names::parse(table, job, name)
+        .is_none_or(|replica| labels::are_of(meta.labels.as_ref(), table, job, replica))
+}
+
 fn controller(meta: &ObjectMeta) -> Option<String> {
-    let owners = meta.owner_references.as_deref().unwrap_or_default();
-    owners
-        .iter()
-        .find(|owner| owner.controller == Some(true))
-        .map(|owner| owner.uid.clone())
+    labels::controller(meta).map(|owner| owner.uid.clone())
 }

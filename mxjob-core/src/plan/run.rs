@@ -20,6 +20,7 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
         return;
     }
     accept::start(draft);
+    memory.learn(world);
     let (mut current, old) = look::sort(world, spec, &memory);
     rescale::remove(draft, world, spec, &mut memory, &old);
     look::look(draft, spec, &current, &mut memory);
@@ -46,6 +47,7 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     stalled::judge(draft, world, spec);
     counts::write(draft, spec, &memory, &current);
     create::create(draft, world, spec, &memory);
+    look::label(draft, &current);
 }
 
 /// The replicas that have failed: pods in phase Failed, and pods that vanished after their start.

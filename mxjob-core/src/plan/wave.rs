@@ -53,7 +53,7 @@ impl Wave {
     /// Notes that an action was tried: done, or the error. What is to be said at once is returned.
     pub fn add(&mut self, job: &Job, action: &Action, result: Result<(), &str>) -> Option<Event> {
         let many = job.spec.as_ref().is_ok_and(|spec| spec.wanted() > MANY);
-        let (deed, name) = (Deed::of(action), action.object(job));
+        let (deed, name) = (Deed::of(action)?, action.object(job));
         let replica = names::parse(job.table, &job.meta.name, &name);
         let mut single = Self::default();
         let wave = if many { &mut *self } else { &mut single };
@@ -84,16 +84,18 @@ impl Wave {
 }
 
 impl Deed {
-    fn of(action: &Action) -> Self {
-        match action {
+    /// `None`: nothing is said about it.
+    fn of(action: &Action) -> Option<Self> {
+        Some(match action {
             Action::CreateService(_) | Action::CreateJobService => Self::CreateService,
             Action::CreateConfigMap => Self::CreateConfigMap,
             Action::CreatePod(..) => Self::CreatePod,
+            Action::LabelPod(..) => return None,
             Action::DeletePod(_) => Self::DeletePod,
             Action::DeleteService(_) => Self::DeleteService,
             Action::DeleteConfigMap(_) => Self::DeleteConfigMap,
             Action::DeleteJob => Self::DeleteJob,
-        }
+        })
     }
 
     /// As in `SuccessfulCreatePod`.

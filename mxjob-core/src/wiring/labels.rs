@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
 use crate::job::{Job, Replica, RoleSpec, Spec};
+use crate::role::RoleTable;
 
 /// Label with the operator's name.
 pub const OPERATOR: &str = "training.kubeflow.org/operator-name";
@@ -14,6 +17,28 @@ pub const ROLE: &str = "training.kubeflow.org/replica-type";
 pub const INDEX: &str = "training.kubeflow.org/replica-index";
 /// Label of chief pods, always `master`.
 pub const JOB_ROLE: &str = "training.kubeflow.org/job-role";
+
+/// The object's controlling owner.
+pub fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
+    let owners = meta.owner_references.as_deref().unwrap_or_default();
+    owners.iter().find(|owner| owner.controller == Some(true))
+}
+
+/// The job of that role set that owns the object.
+pub(crate) fn owner<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a OwnerReference> {
+    let ours = |owner: &&OwnerReference| {
+        owner.kind == table.crd.kind && owner.api_version.split('/').next() == Some(table.crd.group)
+    };
+    controller(meta).filter(ours)
+}
+
+/// Name of the job that an object belongs to: its owner, else the one that its labels name.
+pub fn job<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a str> {
+    let labelled = || meta.labels.as_ref()?.get(JOB).map(String::as_str);
+    owner(meta, table)
+        .map(|owner| owner.name.as_str())
+        .or_else(labelled)
+}
 
 /// Annotation of the ConfigMap with a job's layout: the numbers of replicas that it was made for.
 pub const SIZE: &str = "mxjob.kubeflow.org/size";
@@ -31,6 +56,24 @@ pub(crate) fn of_job(job: &Job) -> BTreeMap<String, String> {
         (OPERATOR.to_owned(), job.table.operator()),
         (JOB.to_owned(), job.meta.name.clone()),
     ])
+}
+
+/// True when the labels are those of that replica of the job, whatever else is there.
+pub(crate) fn are_of(
+    found: Option<&BTreeMap<String, String>>,
+    table: &RoleTable,
+    job: &str,
+    replica: Replica,
+) -> bool {
+    let has = |label: &str, value: &str| {
+        found
+            .and_then(|found| found.get(label))
+            .is_some_and(|found| found == value)
+    };
+    has(OPERATOR, &table.operator())
+        && has(JOB, job)
+        && has(ROLE, &table.role(replica.role).name.to_ascii_lowercase())
+        && has(INDEX, &replica.index.to_string())
 }
 
 /// Labels of a replica's pod and service.

@@ -14,6 +14,7 @@
     reason = "each test file uses a part of it"
 )]
 
+mod look;
 mod sets;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use mxjob_core::plan::{Action, Event, PodView};
 use mxjob_core::wiring::{Addresses, names};
 use serde_json::{Value, json};
 
+pub use look::Look;
 pub use sets::{GRID, MX, SETS, Set, TUNING, set, tuning};
 
 /// A model cluster with one job, and a node that does as it is told.

@@ -7,7 +7,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 use kube::client::ClientBuilder;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
-use tower::util::MapResponseLayer;
+use tower::util::{MapFutureLayer, MapResponseLayer};
 
 use super::throttle::Throttle;
 
@@ -48,8 +48,16 @@ pub(super) async fn connect(
     config
         .headers
         .push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
-    let throttle = throttle.clone();
-    let layer = MapResponseLayer::new(move |response: Response<_>| {
+    let (resting, throttle) = (throttle.clone(), throttle.clone());
+    // Watches and events take no turns, and are not to come back early either.
+    let rest = MapFutureLayer::new(move |answer| {
+        let throttle = resting.clone();
+        Box::pin(async move {
+            throttle.rest().await;
+            answer.await
+        })
+    });
+    let pause = MapResponseLayer::new(move |response: Response<_>| {
         if response.status() == StatusCode::TOO_MANY_REQUESTS {
             throttle.pause(retry_after(&response).unwrap_or(SHORT_PAUSE));
         }
@@ -57,7 +65,8 @@ pub(super) async fn connect(
     });
     Ok(ClientBuilder::try_from(config)
         .map_err(ClientError::Build)?
-        .with_layer(&layer)
+        .with_layer(&pause)
+        .with_layer(&rest)
         .build())
 }
 

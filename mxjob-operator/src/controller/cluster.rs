@@ -1,10 +1,12 @@
 //! The requests that change a job's objects: each waits for its turn, and none for ever.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::Future;
 use std::time::Duration;
 
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 use kube::{Api, Client, Resource};
@@ -22,6 +24,7 @@ use super::throttle::Throttle;
 
 /// Longer than the apiserver's own limit for a write with its webhooks.
 const PATIENCE: Duration = Duration::from_secs(40);
+const CONFLICT: u16 = 409;
 const TOO_MANY_REQUESTS: u16 = 429;
 
 /// Why a request has not done what it should.
@@ -42,7 +45,8 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    fn code(&self) -> u16 {
+    /// The status code; 0: there was no answer.
+    pub(super) fn code(&self) -> u16 {
         match self {
             Self::Answer(status) => status.code,
             Self::Connection(_) | Self::Late | Self::NoSuchReplica => 0,
@@ -64,9 +68,14 @@ impl Refusal {
         matches!(self, Self::Answer(status) if status.is_conflict())
     }
 
+    /// The server may have done what it was asked for.
+    pub(super) fn is_doubtful(&self) -> bool {
+        matches!(self.code(), 0 | 500..)
+    }
+
     /// The server will answer the same again: it is the request that is wrong, or not allowed.
     pub(super) fn is_final(&self) -> bool {
-        matches!(self.code(), 400..=499) && self.code() != TOO_MANY_REQUESTS
+        matches!(self.code(), 400..=499) && !matches!(self.code(), CONFLICT | TOO_MANY_REQUESTS)
     }
 }
 
@@ -136,7 +145,24 @@ impl Cluster {
         self.send(job, api.get_opt(name)).await
     }
 
-    /// Deletes a pod or service. That it is gone or replaced already is as good.
+    /// Adds labels to a pod, if it still is that one; `None`: it is not.
+    pub(super) async fn label(
+        &self,
+        job: &JobKey,
+        target: &Target,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<Option<Pod>, Refusal> {
+        let api: Api<Pod> = Api::namespaced(self.client.clone(), &job.namespace);
+        let patch = Patch::Merge(json!({"metadata": {"uid": target.uid, "labels": labels}}));
+        let how = PatchParams::default();
+        match self.send(job, api.patch(&target.name, &how, &patch)).await {
+            Ok(pod) => Ok(Some(pod)),
+            Err(refusal) if refusal.is_not_found() || refusal.is_conflict() => Ok(None),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// Deletes a pod or service. That it is gone already is as good.
     pub(super) async fn delete<K>(&self, job: &JobKey, target: &Target) -> Result<(), Refusal>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -195,7 +221,7 @@ fn only(uid: &str) -> Preconditions {
 
 fn gone_is_fine(result: Result<(), Refusal>) -> Result<(), Refusal> {
     match result {
-        Err(refusal) if refusal.is_not_found() || refusal.is_conflict() => Ok(()),
+        Err(refusal) if refusal.is_not_found() => Ok(()),
         other => other,
     }
 }

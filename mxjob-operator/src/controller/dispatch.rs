@@ -87,10 +87,11 @@ impl Dispatcher<'_> {
         let Some(key) = self.keys.remove(&id) else {
             return;
         };
-        if matches!(next, Next::Retry(_)) {
-            *self.failures.entry(key.clone()).or_default() += 1;
-        } else {
-            self.failures.remove(&key);
+        match next {
+            Next::Retry(_) => *self.failures.entry(key.clone()).or_default() += 1,
+            // What could not be written may only be waiting for its next turn.
+            Next::At(_) => {}
+            Next::Rest | Next::More => drop(self.failures.remove(&key)),
         }
         let alarm = match next {
             Next::Rest => None,

@@ -4,7 +4,8 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use mxjob_core::Job;
-use mxjob_core::plan::{Action, ConfigMapView, ServiceView, Wave};
+use mxjob_core::job::Attempt;
+use mxjob_core::plan::{Action, ConfigMapView, ServiceView};
 use mxjob_core::wiring::{Addresses, Wiring};
 use tokio::time::Instant;
 
@@ -12,6 +13,7 @@ use super::cluster::Refusal;
 use super::key::JobKey;
 use super::reconcile::Operator;
 use super::stranger::Stranger;
+use super::unsaid::Unsaid;
 use super::watch;
 
 /// Requests of one job before it is looked at anew. Each slice waits for its last request, so a
@@ -58,7 +60,7 @@ pub(super) async fn execute(
     key: &JobKey,
     job: &Job,
     actions: &[Action],
-    wave: &mut Wave,
+    unsaid: &mut Unsaid,
 ) -> Tally {
     let wiring = job
         .spec
@@ -77,14 +79,14 @@ pub(super) async fn execute(
         left: actions.len(),
         ..Tally::default()
     };
-    worker.run(slice(&first, SLICE), &mut tally, wave).await;
+    worker.run(slice(&first, SLICE), &mut tally, unsaid).await;
     if tally.failed > 0 || tally.taken > 0 || first.len() > SLICE {
         let mut deletes = others;
         deletes.retain(|action| !matches!(action, Action::CreatePod(..)));
-        worker.run(slice(&deletes, SLICE), &mut tally, wave).await;
+        worker.run(slice(&deletes, SLICE), &mut tally, unsaid).await;
     } else {
         let rest = SLICE - first.len();
-        worker.run(slice(&others, rest), &mut tally, wave).await;
+        worker.run(slice(&others, rest), &mut tally, unsaid).await;
     }
     if tally.done > 0 {
         let (done, left) = (tally.done, tally.left);
@@ -105,7 +107,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    async fn run(&self, actions: &[&Action], tally: &mut Tally, wave: &mut Wave) {
+    async fn run(&self, actions: &[&Action], tally: &mut Tally, unsaid: &mut Unsaid) {
         if self.operator.stop.is_due() {
             return;
         }
@@ -132,7 +134,7 @@ impl Worker<'_> {
                 Outcome::Failed(_) => tally.failed += 1,
                 Outcome::Done | Outcome::Already | Outcome::Taken(_) => tally.done += 1,
             }
-            self.tell(action, outcome, wave);
+            self.tell(action, outcome, unsaid);
         }
     }
 
@@ -173,6 +175,18 @@ impl Worker<'_> {
                     .create(key, &pod.ok_or(Refusal::NoSuchReplica)?)
                     .await?;
                 self.operator.created_pod(key, &pod);
+            }
+            Action::LabelPod(replica, target) => {
+                let pod = self
+                    .wiring
+                    .and_then(|wiring| wiring.pod(*replica, Attempt::default()));
+                let labels = pod.and_then(|pod| pod.metadata.labels);
+                let labels = labels.ok_or(Refusal::NoSuchReplica)?;
+                if let Some(pod) = cluster.label(key, target, &labels).await? {
+                    self.operator.created_pod(key, &pod);
+                    let (namespace, job, pod) = (&key.namespace, &key.name, &target.name);
+                    tracing::warn!(%namespace, %job, %pod, "somebody took labels off the pod: they are back");
+                }
             }
             Action::DeletePod(target) => {
                 cluster.delete::<Pod>(key, target).await?;
@@ -240,34 +254,42 @@ impl Worker<'_> {
         let Some(stranger) = stranger else {
             return Ok(Outcome::Already);
         };
+        let ours = stranger.owner() == Some(self.job.meta.uid.as_str());
         operator
             .shared
             .world()
             .strangers
             .meet(key, stranger, Instant::now());
+        if ours {
+            return Ok(Outcome::Already);
+        }
         Ok(Outcome::Taken(format!(
             "{name} already exists and is not this job's: delete or rename it"
         )))
     }
 
-    fn tell(&self, action: &Action, outcome: Outcome, wave: &mut Wave) {
+    fn tell(&self, action: &Action, outcome: Outcome, unsaid: &mut Unsaid) {
         let (namespace, job) = (&self.key.namespace, &self.key.name);
         let event = match outcome {
             Outcome::Already => return,
             Outcome::Done => {
                 tracing::debug!(%namespace, %job, ?action, "done");
-                wave.add(self.job, action, Ok(()))
+                unsaid.wave.add(self.job, action, Ok(()))
             }
             Outcome::Taken(message) => {
                 tracing::warn!(%namespace, %job, ?action, "{message}");
-                wave.add(self.job, action, Err(&message))
+                unsaid.wave.add(self.job, action, Err(&message))
             }
             Outcome::Failed(refusal) => {
-                tracing::warn!(%namespace, %job, ?action, error = %refusal, "refused");
+                if unsaid.is_news(&refusal) {
+                    tracing::warn!(%namespace, %job, ?action, error = %refusal, "refused");
+                } else {
+                    tracing::debug!(%namespace, %job, ?action, error = %refusal, "refused");
+                }
                 if !refusal.is_final() {
                     return;
                 }
-                wave.add(self.job, action, Err(&refusal.to_string()))
+                unsaid.wave.add(self.job, action, Err(&refusal.to_string()))
             }
         };
         if let Some(event) = event {

@@ -48,56 +48,110 @@ pub(super) enum Next {
     Retry(Option<Instant>),
 }
 
+fn observed(snapshot: &Snapshot) -> Observed<'_> {
+    Observed {
+        job: &snapshot.stored.job,
+        pods: &snapshot.pods,
+        services: &snapshot.services,
+        config_maps: &snapshot.config_maps,
+    }
+}
+
 impl Operator {
     /// Looks at a job once.
     pub(super) async fn reconcile(&self, key: &JobKey) -> Next {
-        self.look_at_strangers(key).await;
-        let snapshot = self.shared.world().snapshot(key);
         let mut unsaid = self.shared.unsaid().take(key);
+        self.look_at_strangers(key, &mut unsaid).await;
+        let snapshot = self.shared.world().snapshot(key);
         let Some(snapshot) = snapshot else {
             self.shared.world().strangers.forget(key);
             return Next::Rest;
         };
-        let next = self.carry_on(key, &snapshot, &mut unsaid).await;
+        let next = self.carry_on(key, snapshot, &mut unsaid).await;
         self.shared.unsaid().keep(key, unsaid);
         next
     }
 
-    async fn carry_on(&self, key: &JobKey, snapshot: &Snapshot, unsaid: &mut Unsaid) -> Next {
-        let job = snapshot.stored.job.clone();
-        let observed = Observed {
-            job: &job,
-            pods: &snapshot.pods,
-            services: &snapshot.services,
-            config_maps: &snapshot.config_maps,
+    async fn carry_on(&self, key: &JobKey, snapshot: Snapshot, unsaid: &mut Unsaid) -> Next {
+        let stored = snapshot.stored.clone();
+        let job = &stored.job;
+        for event in unsaid.settle(&stored.version, &job.status) {
+            self.recorder.tell(job, event);
+        }
+        let missing = unsaid.debounce.missing(&observed(&snapshot));
+        let Some(snapshot) = self.look_for(key, snapshot, missing, unsaid).await else {
+            return Next::Retry(None);
         };
-        let plan = unsaid.debounce.plan(&observed, Timestamp::now());
-        if let Some(next) = self.write_status(key, &snapshot.stored, &plan).await {
+        let plan = unsaid.debounce.plan(&observed(&snapshot), Timestamp::now());
+        if let Some(next) = self.write_status(key, &stored, &plan, unsaid).await {
             return next;
         }
-        let tally = execute::execute(self, key, &job, &plan.actions, &mut unsaid.wave).await;
+        let tally = execute::execute(self, key, job, &plan.actions, unsaid).await;
         if tally.is_wave_over() {
             for event in unsaid.wave.end() {
-                self.recorder.tell(&job, event);
+                self.recorder.tell(job, event);
             }
+        }
+        if tally.failed == 0 && (tally.done > 0 || plan.status.is_some()) {
+            unsaid.is_well();
         }
         plan.events
             .iter()
-            .for_each(|event| self.recorder.tell(&job, event.clone()));
+            .for_each(|event| self.recorder.tell(job, event.clone()));
         self.next(key, &plan, tally)
     }
 
+    /// The snapshot with those pods of the job in it that are there and not watched; `None`: it could
+    /// not be seen.
+    async fn look_for(
+        &self,
+        key: &JobKey,
+        mut snapshot: Snapshot,
+        missing: Vec<String>,
+        unsaid: &mut Unsaid,
+    ) -> Option<Snapshot> {
+        for name in missing {
+            match self.cluster.read::<Pod>(key, &name).await {
+                Ok(None) => {}
+                Ok(Some(pod)) => {
+                    let view = watch::pod(self.table, &pod);
+                    if !watch::is_watched(self.table, key, &pod) {
+                        let (stranger, now) = (Stranger::Pod(view.clone()), Instant::now());
+                        self.shared.world().strangers.meet(key, stranger, now);
+                    }
+                    snapshot.pods.push(view);
+                }
+                Err(refusal) => {
+                    if unsaid.is_news(&refusal) {
+                        tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "cannot look for pod {name}");
+                    }
+                    return None;
+                }
+            }
+        }
+        Some(snapshot)
+    }
+
     /// Writes the planned status; `Some`: it could not be written, and nothing else is to be done.
-    async fn write_status(&self, key: &JobKey, stored: &StoredJob, plan: &Plan) -> Option<Next> {
+    async fn write_status(
+        &self,
+        key: &JobKey,
+        stored: &StoredJob,
+        plan: &Plan,
+        unsaid: &mut Unsaid,
+    ) -> Option<Next> {
         let status = plan.status.as_ref()?;
         let phase = status.phase.as_deref().unwrap_or_default();
-        match self
+        let refusal = match self
             .cluster
             .write_status(key, &stored.version, status)
             .await
         {
             Ok(answer) => {
                 tracing::info!(namespace = %key.namespace, job = %key.name, phase, "status written");
+                if stored.job.wiped {
+                    tracing::warn!(namespace = %key.namespace, job = %key.name, "somebody had wiped the status: it is back");
+                }
                 let written = watch::stored(self.table, &answer);
                 if written.version == stored.version {
                     // The server keeps less than we write; the same again would change nothing.
@@ -108,22 +162,29 @@ impl Operator {
                 if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
                     scope.jobs.write(key, &key.name, written, version);
                 }
-                None
+                return None;
             }
-            // The news that made it so is on its way, and brings the job back here.
-            Err(refusal) if refusal.is_not_found() || refusal.is_conflict() => {
-                tracing::debug!(namespace = %key.namespace, job = %key.name, "the job has changed meanwhile");
-                Some(Next::Retry(None))
-            }
-            Err(refusal) => {
-                self.refused(key, &stored.job, &refusal);
-                Some(Next::Retry(None))
-            }
+            Err(refusal) => refusal,
+        };
+        let news = unsaid.is_news(&refusal);
+        if refusal.is_doubtful() {
+            unsaid.doubt(&stored.version, plan);
         }
+        // The news that made it so is on its way, and brings the job back here.
+        if refusal.is_not_found() || refusal.is_conflict() {
+            if news {
+                tracing::info!(namespace = %key.namespace, job = %key.name, "the job has changed meanwhile");
+            }
+            return Some(Next::Retry(None));
+        }
+        if news {
+            tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "status not written");
+        }
+        self.refused(&stored.job, &refusal);
+        Some(Next::Retry(None))
     }
 
-    fn refused(&self, key: &JobKey, job: &Job, refusal: &Refusal) {
-        tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "status not written");
+    fn refused(&self, job: &Job, refusal: &Refusal) {
         if refusal.is_final() {
             let message = format!("Error updating status: {refusal}");
             self.recorder
@@ -152,7 +213,7 @@ impl Operator {
     }
 
     /// Looks whether names that were taken are free now.
-    async fn look_at_strangers(&self, key: &JobKey) {
+    async fn look_at_strangers(&self, key: &JobKey, unsaid: &mut Unsaid) {
         let due = self.shared.world().strangers.due(key, Instant::now());
         for id in due {
             let found = self.look_at_stranger(key, &id).await;
@@ -161,27 +222,32 @@ impl Operator {
                 Ok(Some(stranger)) => world.strangers.meet(key, stranger, Instant::now()),
                 Ok(None) => world.strangers.part(key, &id),
                 Err(error) => {
-                    tracing::warn!(namespace = %key.namespace, job = %key.name, %error, "cannot look at {id:?}");
+                    if unsaid.is_news(&error) {
+                        tracing::warn!(namespace = %key.namespace, job = %key.name, %error, "cannot look at {id:?}");
+                    }
                     world.strangers.postpone(key, &id, Instant::now());
                 }
             }
         }
     }
 
-    /// Who has the name now; `None`: nobody.
+    /// Who has the name now, if the watch does not show it; `None`: nobody.
     async fn look_at_stranger(&self, key: &JobKey, id: &Id) -> Result<Option<Stranger>, Refusal> {
-        let cluster = &self.cluster;
+        let (cluster, table) = (&self.cluster, self.table);
         Ok(match id {
             Id::Pod(name) => {
                 let found = cluster.read::<Pod>(key, name).await?;
-                found.map(|pod| Stranger::Pod(watch::pod(self.table, &pod)))
+                let found = found.filter(|pod| !watch::is_watched(table, key, pod));
+                found.map(|pod| Stranger::Pod(watch::pod(table, &pod)))
             }
             Id::Service(name) => {
                 let found = cluster.read::<Service>(key, name).await?;
+                let found = found.filter(|service| !watch::is_watched(table, key, service));
                 found.map(|service| Stranger::Service(ServiceView::of(&service)))
             }
             Id::ConfigMap(name) => {
                 let found = cluster.read::<ConfigMap>(key, name).await?;
+                let found = found.filter(|found| !watch::is_watched(table, key, found));
                 found.map(|found| Stranger::ConfigMap(ConfigMapView::of(&found)))
             }
         })

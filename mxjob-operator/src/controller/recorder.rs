@@ -1,6 +1,8 @@
 //! Tells users what happened, as Kubernetes events. Nobody waits for it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -16,6 +18,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::backoff;
 use super::throttle::Throttle;
 
 /// Events that wait to be sent; more are dropped.
@@ -27,6 +30,9 @@ const SERIES: Duration = Duration::from_mins(6);
 /// What the API allows of a note, in bytes.
 const LONGEST_NOTE: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
+/// As client-go has it; with the waits between them about a minute and a half.
+const ATTEMPTS: u32 = 12;
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Takes events and sends them in a task of its own.
 #[derive(Clone, Debug)]
@@ -116,10 +122,15 @@ impl Teller {
         let mut told: HashMap<Fact, Told> = HashMap::new();
         let posts = futures::stream::poll_fn(move |context| receiver.poll_recv(context))
             .map(|message| self.post(&mut told, message));
+        let trouble = Arc::new(AtomicBool::new(false));
         let sent = posts
-            .map(async |post| {
-                let _permit = self.throttle.leisure().await;
-                send(self.client.clone(), post).await;
+            .map(|post| {
+                send(
+                    self.client.clone(),
+                    self.throttle.clone(),
+                    post,
+                    trouble.clone(),
+                )
             })
             .buffer_unordered(WIDTH);
         sent.for_each(|()| async {}).await;
@@ -195,13 +206,48 @@ impl Teller {
     }
 }
 
-async fn send(client: Client, post: Post) {
+/// What became of a request.
+enum Sent {
+    Done,
+    /// The namespace or the event is gone, or the server does not want it.
+    Unwanted(String),
+    /// The server may take it later.
+    NotYet(String),
+}
+
+/// Sends it, again and again while the server cannot take it. `trouble`: the log has said so.
+async fn send(client: Client, throttle: Throttle, post: Post, trouble: Arc<AtomicBool>) {
+    for attempt in 1..=ATTEMPTS {
+        let permit = throttle.leisure().await;
+        let sent = request(&client, &post).await;
+        drop(permit);
+        match sent {
+            Sent::Done => {
+                trouble.store(false, Ordering::Relaxed);
+                return;
+            }
+            Sent::Unwanted(why) => {
+                tracing::debug!(why, "event not sent");
+                return;
+            }
+            Sent::NotYet(why) => {
+                if !trouble.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(why, "event not sent, trying again");
+                }
+            }
+        }
+        tokio::time::sleep(backoff::wait(attempt).min(LONGEST_WAIT)).await;
+    }
+    tracing::debug!("event given up");
+}
+
+async fn request(client: &Client, post: &Post) -> Sent {
     let request = async {
         match post {
             Post::Create(event) => {
                 let namespace = event.metadata.namespace.clone().unwrap_or_default();
-                let api: Api<ClusterEvent> = Api::namespaced(client, &namespace);
-                api.create(&PostParams::default(), &event).await.map(drop)
+                let api: Api<ClusterEvent> = Api::namespaced(client.clone(), &namespace);
+                api.create(&PostParams::default(), event).await.map(drop)
             }
             Post::Again {
                 namespace,
@@ -209,26 +255,27 @@ async fn send(client: Client, post: Post) {
                 count,
                 time,
             } => {
-                let api: Api<ClusterEvent> = Api::namespaced(client, &namespace);
+                let api: Api<ClusterEvent> = Api::namespaced(client.clone(), namespace);
                 let series = EventSeries {
-                    count,
-                    last_observed_time: MicroTime(time),
+                    count: *count,
+                    last_observed_time: MicroTime(*time),
                 };
                 let patch = Patch::Merge(json!({ "series": series }));
-                api.patch(&name, &PatchParams::default(), &patch)
+                api.patch(name, &PatchParams::default(), &patch)
                     .await
                     .map(drop)
             }
         }
     };
     match tokio::time::timeout(PATIENCE, request).await {
-        Ok(Ok(())) => {}
-        // The namespace or the event is gone; nobody is left to tell.
-        Ok(Err(kube::Error::Api(status))) if status.code == 403 || status.code == 404 => {
-            tracing::debug!(%status, "event not sent");
+        Ok(Ok(())) => Sent::Done,
+        // An earlier attempt was in vain only as far as we know.
+        Ok(Err(kube::Error::Api(status))) if status.is_already_exists() => Sent::Done,
+        Ok(Err(kube::Error::Api(status))) if matches!(status.code, 400..=408 | 410..=428 | 430..=499) => {
+            Sent::Unwanted(status.message.clone())
         }
-        Ok(Err(error)) => tracing::warn!(%error, "event not sent"),
-        Err(_) => tracing::warn!("event not sent within {} s", PATIENCE.as_secs()),
+        Ok(Err(error)) => Sent::NotYet(error.to_string()),
+        Err(_) => Sent::NotYet(format!("no answer within {} s", PATIENCE.as_secs())),
     }
 }
 

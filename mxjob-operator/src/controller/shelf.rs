@@ -17,6 +17,11 @@ pub(super) trait Item: Clone + PartialEq {
     fn uid(&self) -> &str;
     /// The same with a deletion asked for.
     fn doomed(self) -> Self;
+    /// The same, known as `before` until now.
+    #[must_use]
+    fn after(self, _before: &Self) -> Self {
+        self
+    }
 }
 
 /// A resource version. The order of those of one kind is the order of the writes (KEP-5504; true of
@@ -93,6 +98,11 @@ impl<V: Item> Shelf<V> {
         self.seen = self.seen.max(version);
         if let Some((incoming, _)) = &mut self.incoming {
             let doomed = doom(&self.entries, &job, &name, item.uid());
+            let before = self.entries.get(&job).and_then(|known| known.get(&name));
+            let item = match before {
+                Some(before) => item.after(&before.item),
+                None => item,
+            };
             incoming.entry(job).or_default().insert(
                 name,
                 Entry {
@@ -158,7 +168,7 @@ impl<V: Item> Shelf<V> {
             }
             let news = known.item != item;
             *known = Entry {
-                item,
+                item: item.after(&known.item),
                 version,
                 written: None,
                 doomed,

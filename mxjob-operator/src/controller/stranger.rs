@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::backoff;
 use super::key::JobKey;
 
-/// An object of somebody else.
+/// An object of somebody else, or one of the job's own whose labels somebody took off.
 #[derive(Clone, Debug)]
 pub(super) enum Stranger {
     /// A pod.
@@ -21,6 +21,15 @@ pub(super) enum Stranger {
 }
 
 impl Stranger {
+    /// Uid of its controlling owner.
+    pub(super) fn owner(&self) -> Option<&str> {
+        match self {
+            Self::Pod(pod) => pod.owner.as_deref(),
+            Self::Service(service) => service.owner.as_deref(),
+            Self::ConfigMap(config_map) => config_map.owner.as_deref(),
+        }
+    }
+
     fn id(&self) -> Id {
         match self {
             Self::Pod(pod) => Id::Pod(pod.name.clone()),

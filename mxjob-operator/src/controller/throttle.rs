@@ -89,6 +89,17 @@ impl Throttle {
         });
     }
 
+    /// Waits until the pause is over, if there is one.
+    pub(super) async fn rest(&self) {
+        loop {
+            let until = self.lock().paused_until;
+            match until.filter(|until| Instant::now() < *until) {
+                Some(until) => tokio::time::sleep_until(until).await,
+                None => return,
+            }
+        }
+    }
+
     fn grant(&self, state: &mut State) {
         let now = Instant::now();
         if state.paused_until.is_some_and(|until| now < until) {

@@ -42,7 +42,7 @@ struct Follower<V> {
 /// How an object of kind `K` is cached.
 struct View<K, V> {
     /// The job that it belongs to; `None`: to none.
-    job: fn(&K) -> Option<JobKey>,
+    job: fn(&'static RoleTable, &K) -> Option<JobKey>,
     item: fn(&'static RoleTable, &K) -> V,
 }
 
@@ -70,15 +70,15 @@ pub(super) fn start(client: &Client, table: &'static RoleTable, shared: &Arc<Sha
             item: stored,
         };
         let pod_view = View {
-            job: labelled::<Pod>,
+            job: jobs_own::<Pod>,
             item: pod,
         };
         let service_view = View {
-            job: labelled::<Service>,
+            job: jobs_own::<Service>,
             item: |_, service| ServiceView::of(service),
         };
         let config_map_view = View {
-            job: labelled::<ConfigMap>,
+            job: jobs_own::<ConfigMap>,
             item: |_, config_map| ConfigMapView::of(config_map),
         };
         tokio::spawn(jobs.follow(raw::jobs(client, table, within), all.clone(), job_view));
@@ -98,28 +98,20 @@ where
     }
 }
 
-fn itself(job: &RawJob) -> Option<JobKey> {
+fn itself(_: &'static RoleTable, job: &RawJob) -> Option<JobKey> {
     Some(JobKey::new(&job.namespace()?, &job.name_any()))
 }
 
-fn labelled<K: Resource>(object: &K) -> Option<JobKey> {
-    let job = object.labels().get(labels::JOB)?;
+fn jobs_own<K: Resource>(table: &'static RoleTable, object: &K) -> Option<JobKey> {
+    let job = labels::job(object.meta(), table)?;
     Some(JobKey::new(&object.namespace()?, job))
 }
 
 /// Whether the watch shows the object as one of the job's, whoever owns it.
-pub(super) fn is_watched<K: Resource<DynamicType = ()>>(
-    table: &RoleTable,
-    job: &JobKey,
-    object: &K,
-) -> bool {
-    let has = |label: &str, value: &str| {
-        object
-            .labels()
-            .get(label)
-            .is_some_and(|found| found == value)
-    };
-    has(labels::OPERATOR, &table.operator()) && has(labels::JOB, &job.name)
+pub(super) fn is_watched<K: Resource>(table: &'static RoleTable, job: &JobKey, object: &K) -> bool {
+    let operator = object.labels().get(labels::OPERATOR);
+    operator.is_some_and(|found| *found == table.operator())
+        && jobs_own(table, object).as_ref() == Some(job)
 }
 
 /// How a job is cached.
@@ -188,7 +180,7 @@ impl<V: Item + Send + 'static> Follower<V> {
                 HashSet::new()
             }
             Event::InitApply(object) => {
-                if let Some(job) = (view.job)(&object) {
+                if let Some(job) = (view.job)(self.table, &object) {
                     known.offer(
                         job,
                         object.name_any(),
@@ -199,7 +191,7 @@ impl<V: Item + Send + 'static> Follower<V> {
                 HashSet::new()
             }
             Event::InitDone => known.finish(),
-            Event::Apply(object) => (view.job)(&object)
+            Event::Apply(object) => (view.job)(self.table, &object)
                 .filter(|job| {
                     let (name, version) = (object.name_any(), version(&object));
                     // Reading a job is dear, and our own writes come back here.
@@ -208,7 +200,7 @@ impl<V: Item + Send + 'static> Follower<V> {
                 })
                 .into_iter()
                 .collect(),
-            Event::Delete(object) => (view.job)(&object)
+            Event::Delete(object) => (view.job)(self.table, &object)
                 .filter(|job| {
                     let uid = object.uid().unwrap_or_default();
                     known.remove(job, &object.name_any(), &uid, version(&object))
@@ -224,7 +216,12 @@ impl<V: Item + Send + 'static> Follower<V> {
     fn complain(&self, error: &watcher::Error, failures: u32) {
         let missing = matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404);
         let expired = matches!(error, watcher::Error::WatchError(status) if status.code == 410);
-        if expired || failures > 1 {
+        if expired && failures == 1 {
+            tracing::info!(
+                resource = self.plural,
+                "the watch was too old, listing anew"
+            );
+        } else if failures > 1 {
             tracing::debug!(resource = self.plural, %error, failures, "cannot watch");
         } else if missing {
             tracing::error!("{}", crd::missing(self.table));

@@ -35,6 +35,14 @@ impl Item for StoredJob {
         Arc::make_mut(&mut self.job).meta.deleting = true;
         self
     }
+
+    fn after(self, before: &Self) -> Self {
+        let job = Arc::unwrap_or_clone(self.job).after(&before.job);
+        Self {
+            job: Arc::new(job),
+            ..self
+        }
+    }
 }
 
 impl Item for PodView {

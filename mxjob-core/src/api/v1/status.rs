@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What the operator has seen and counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,16 +81,32 @@ pub struct Condition {
     /// True, False or Unknown.
     pub status: String,
     /// Why, in one word.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "or_nothing",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub reason: Option<String>,
     /// Why, in a sentence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "or_nothing",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub message: Option<String>,
     /// When anything of it changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "or_nothing",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub last_update_time: Option<Time>,
     /// When its status changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "or_nothing",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub last_transition_time: Option<Time>,
 }
 
@@ -180,6 +197,16 @@ pub struct ReplicaStatus {
     /// When a pod that had started was found gone, by index, until it is replaced.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub vanished_at: BTreeMap<String, Time>,
+}
+
+/// That a condition is true counts, also when the rest of it cannot be read.
+fn or_nothing<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: DeserializeOwned,
+    D: Deserializer<'de>,
+{
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
 #[allow(

@@ -1,0 +1,193 @@
+//! The apiserver is away for half a minute: gone, or silent; and the way to it is.
+
+mod faults;
+mod operator;
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::kubelet::Behaviour;
+use e2e::proxy::Proxy;
+use e2e::{ControlPlane, ScriptedKubelet};
+use faults::{all_run, each_pod_once, lines, said_once, succeed};
+use kube::ResourceExt;
+use kube::api::ListParams;
+use mxjob_core::api::v1::ConditionType;
+use mxjob_core::{MxRole, ReplicaRole as _};
+use operator::{Bench, Operator, PATIENCE, training, with};
+use serde_json::json;
+
+const AWAY: Duration = Duration::from_secs(30);
+const WORKERS: u32 = 100;
+
+/// Three jobs: one runs, one has a deadline that passes while the server is away, one is in the middle
+/// of its start.
+async fn three_jobs(bench: &Bench) -> Result<()> {
+    bench.create(&training("runs", 1, 1)).await?;
+    all_run(bench, "runs", 3).await?;
+    bench.phase("runs", "Running").await?;
+    let deadline = json!({"runPolicy": {"activeDeadlineSeconds": 15}});
+    bench
+        .create(&with(training("late", 0, 1), deadline))
+        .await?;
+    all_run(bench, "late", 2).await?;
+    bench.phase("late", "Running").await?;
+    bench.create(&training("starts", 0, WORKERS)).await?;
+    e2e::deadline::until("the first pods", PATIENCE, || async {
+        Ok(bench.pods.list(&ListParams::default()).await?.items.len() >= 15)
+    })
+    .await
+}
+
+/// Runs all but the large job's pods: it does not try again what fails.
+fn kubelet(bench: &Bench) -> ScriptedKubelet {
+    ScriptedKubelet::spawn(bench.client.clone(), &bench.namespace, |name, _| {
+        if name.starts_with("starts-") {
+            Behaviour::Pending
+        } else {
+            Behaviour::Run
+        }
+    })
+}
+
+/// They end as if the server had been there, but that the deadline could not be written before.
+async fn three_ends(bench: &Bench, plane: &ControlPlane, kubelet: &ScriptedKubelet) -> Result<()> {
+    let late = bench.phase("late", "Failed").await?.status;
+    let late = late.context("no status")?;
+    let failed = late
+        .condition(ConditionType::Failed)
+        .context("not failed")?;
+    let message = "Job late has failed because it was active longer than specified deadline";
+    assert_eq!(failed.message.as_deref(), Some(message));
+    let starts = |pod: &String| pod.starts_with("starts-");
+    e2e::deadline::until("all pods of the third job", PATIENCE, || async {
+        let pods = bench.pods.list(&ListParams::default()).await?.items;
+        let names = pods.iter().map(ResourceExt::name_any);
+        Ok(names.filter(starts).count() == 101)
+    })
+    .await?;
+    succeed(kubelet, "runs", 1).await?;
+    let runs = bench.phase("runs", "Succeeded").await?.status;
+    let roles = runs.context("no status")?.replica_statuses;
+    ensure!(roles.values().all(|role| role.restarts == 0), "{roles:?}");
+    for job in ["runs", "late", "starts"] {
+        each_pod_once(bench, plane, job)?;
+    }
+    Ok(())
+}
+
+/// A control plane of its own: others would be disturbed.
+async fn own_plane() -> Result<(ControlPlane, Bench)> {
+    let plane = ControlPlane::start().await?;
+    plane
+        .install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)])
+        .await?;
+    let bench = Bench::new(&plane, "away").await?;
+    Ok((plane, bench))
+}
+
+/// An outage is said once for each watch, once for each job that wanted something, once for events.
+fn said_no_more_than_once(operator: &Operator) -> Result<()> {
+    for resource in ["mxjobs", "pods", "services", "configmaps"] {
+        let lost = format!("cannot watch, trying again resource=\"{resource}\"");
+        said_once(operator, &lost)?;
+        let back = format!("watching again resource=\"{resource}\"");
+        ensure!(lines(operator, &back)?.len() <= 1, "{}", operator.log()?);
+    }
+    ensure!(
+        lines(operator, " ERROR ")?.is_empty(),
+        "{}",
+        operator.log()?
+    );
+    for job in ["runs", "late", "starts"] {
+        let about = format!(" job={job} ");
+        let mut said = lines(operator, " WARN ")?;
+        said.retain(|line| line.contains(&about));
+        ensure!(said.len() <= 1, "{said:#?}");
+    }
+    said_once(operator, " refused namespace=")?;
+    ensure!(!lines(operator, " status not written namespace=")?.is_empty());
+    ensure!(
+        lines(operator, "event not sent")?.len() <= 1,
+        "{}",
+        operator.log()?
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn killed_for_half_a_minute() -> Result<()> {
+    let (plane, bench) = own_plane().await?;
+    let operator = Operator::start(&plane, &bench.namespace)?;
+    operator.says("caches are complete").await?;
+    let kubelet = kubelet(&bench);
+    three_jobs(&bench).await?;
+    plane.stop_apiserver().await?;
+    ensure!(
+        faults::made(&bench, &plane)?.len() < 106,
+        "stopped too late"
+    );
+    tokio::time::sleep(AWAY).await;
+    plane.start_apiserver().await?;
+    three_ends(&bench, &plane, &kubelet).await?;
+    said_no_more_than_once(&operator)
+}
+
+#[tokio::test]
+async fn silent_for_half_a_minute() -> Result<()> {
+    let (plane, bench) = own_plane().await?;
+    let operator = Operator::start(&plane, &bench.namespace)?;
+    operator.says("caches are complete").await?;
+    let kubelet = kubelet(&bench);
+    three_jobs(&bench).await?;
+    signal(&plane, "-STOP").await?;
+    tokio::time::sleep(AWAY).await;
+    signal(&plane, "-CONT").await?;
+    three_ends(&bench, &plane, &kubelet).await?;
+    // Every request was answered in the end, but that the server may have given some up.
+    for text in [
+        "cannot watch",
+        " refused namespace=",
+        " status not written namespace=",
+    ] {
+        ensure!(lines(&operator, text)?.len() <= 1, "{}", operator.log()?);
+    }
+    Ok(())
+}
+
+/// Sends a signal to the apiserver.
+async fn signal(plane: &ControlPlane, signal: &str) -> Result<()> {
+    let pids = plane.pids().await;
+    let apiserver = pids.get(2).context("no apiserver")?.to_string();
+    let status = Command::new("kill").args([signal, &apiserver]).status()?;
+    ensure!(status.success(), "cannot send {signal}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn out_of_reach_for_the_operator_alone_nothing_that_happens_is_missed() -> Result<()> {
+    let (bench, plane) = Bench::shared("unreachable").await?;
+    let mut proxy = Proxy::start(plane).await?;
+    let operator = Operator::start_through(&proxy, &bench.namespace)?;
+    operator.says("caches are complete").await?;
+    let kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    bench.create(&training("digits", 1, 2)).await?;
+    all_run(&bench, "digits", 4).await?;
+    bench.phase("digits", "Running").await?;
+    proxy.leave();
+    // All that happens happens behind its back.
+    succeed(&kubelet, "digits", 2).await?;
+    bench.create(&training("other", 0, 1)).await?;
+    operator.says("cannot watch, trying again").await?;
+    proxy.come_back().await?;
+    bench.phase("digits", "Succeeded").await?;
+    all_run(&bench, "other", 2).await?;
+    for job in ["digits", "other"] {
+        each_pod_once(&bench, plane, job)?;
+    }
+    for resource in ["mxjobs", "pods", "services", "configmaps"] {
+        said_once(&operator, &format!("trying again resource=\"{resource}\""))?;
+    }
+    Ok(())
+}

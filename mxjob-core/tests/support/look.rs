@@ -1,0 +1,64 @@
+//! A job's objects, to be changed by hand.
+
+use jiff::{SignedDuration, Timestamp};
+use mxjob_core::plan::{Observed, Plan, PodPhase, PodView, ServiceView, plan};
+use mxjob_core::{Job, MxRole, ReplicaRole};
+use serde_json::Value;
+
+use super::{MX, World};
+
+/// A running job's objects, to be changed by hand.
+pub struct Look {
+    pub job: Job,
+    pub pods: Vec<PodView>,
+    pub services: Vec<ServiceView>,
+    pub now: Timestamp,
+}
+
+impl Look {
+    pub fn at(manifest: Value) -> Self {
+        Self::of(&World::running(MX, manifest))
+    }
+
+    pub fn of(world: &World) -> Self {
+        Self {
+            job: world.cluster.job().unwrap().clone(),
+            pods: world
+                .cluster
+                .pods()
+                .map(|pod| PodView::of(pod, MxRole::TABLE))
+                .collect(),
+            services: world.cluster.services().map(ServiceView::of).collect(),
+            now: world.now,
+        }
+    }
+
+    pub fn pod(&mut self, name: &str) -> &mut PodView {
+        self.pods.iter_mut().find(|pod| pod.name == name).unwrap()
+    }
+
+    pub fn observed(&self) -> Observed<'_> {
+        Observed {
+            job: &self.job,
+            pods: &self.pods,
+            services: &self.services,
+            config_maps: &[],
+        }
+    }
+
+    pub fn plan(&self) -> Plan {
+        plan(&self.observed(), self.now)
+    }
+
+    pub fn seconds_ago(&self, seconds: i64) -> Option<Timestamp> {
+        self.now
+            .checked_sub(SignedDuration::from_secs(seconds))
+            .ok()
+    }
+
+    pub fn fail(&mut self, name: &str, code: Option<i32>) {
+        let now = Some(self.now);
+        let pod = self.pod(name);
+        (pod.phase, pod.exit_code, pod.finished_at) = (PodPhase::Failed, code, now);
+    }
+}
