@@ -22,8 +22,9 @@ async fn cut(proxy: &Proxy, resource: &str, how: Cut) -> Result<()> {
             .filter(|asked| asked.verb == "watch" && asked.resource == resource);
         watches.count()
     };
+    let what = format!("a watch of {resource}");
+    until(&what, PATIENCE, || async { Ok(watches() > 0) }).await?;
     let before = watches();
-    ensure!(before > 0, "nobody watches {resource}");
     proxy.cut(resource, how);
     until(
         &format!("another watch of {resource}"),

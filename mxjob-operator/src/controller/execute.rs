@@ -120,11 +120,8 @@ impl Worker<'_> {
         let mut outcomes = Vec::with_capacity(actions.len());
         while let Some(outcome) = requests.next().await {
             outcomes.push(outcome);
-            requests.extend(
-                waiting
-                    .next()
-                    .map(|(place, action)| self.act_at(place, action)),
-            );
+            let next = waiting.next().filter(|_| !self.operator.stop.is_due());
+            requests.extend(next.map(|(place, action)| self.act_at(place, action)));
         }
         outcomes.sort_unstable_by_key(|(place, ..)| *place);
         for (_, action, outcome) in outcomes {
