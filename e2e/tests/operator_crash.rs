@@ -19,7 +19,9 @@ use mxjob_core::{MxRole, ReplicaRole as _};
 use operator::{Bench, Operator, PATIENCE, training};
 use serde_json::json;
 
-const WORKERS: u32 = 150;
+const WORKERS: u32 = 500;
+/// With the scheduler.
+const REPLICAS: usize = 501;
 
 /// Waits until the operator is in the middle of its work.
 async fn some_pods(bench: &Bench, at_least: usize) -> Result<()> {
@@ -39,14 +41,17 @@ async fn killed_in_mid_start_it_goes_on_where_it_was() -> Result<()> {
     some_pods(&bench, 10).await?;
     first.kill()?;
     let before = bench.pods.list(&ListParams::default()).await?.items;
-    assert!(before.len() < 151, "killed too late: all pods are there");
+    assert!(
+        before.len() < REPLICAS,
+        "killed too late: all pods are there"
+    );
 
     let _second = Operator::start(plane, &bench.namespace)?;
-    let after = bench.pods(151).await?;
+    let after = bench.pods(REPLICAS).await?;
     let uids: Vec<_> = after.iter().map(|pod| &pod.metadata.uid).collect();
     assert!(before.iter().all(|pod| uids.contains(&&pod.metadata.uid)));
     let services = bench.services.list(&ListParams::default()).await?.items;
-    assert_eq!(services.len(), 151);
+    assert_eq!(services.len(), REPLICAS);
     let exit = Behaviour::RunThenExit {
         after: Duration::from_secs(1),
         code: 0,
@@ -62,11 +67,11 @@ async fn killed_in_mid_start_it_goes_on_where_it_was() -> Result<()> {
     );
     // Of what was under way when it was killed the audit log says that nobody took the answer.
     assert!(
-        bench.writes(plane, "create", "pods")? <= 151,
+        bench.writes(plane, "create", "pods")? <= REPLICAS,
         "no pod was made twice"
     );
     assert!(
-        bench.writes(plane, "create", "services")? <= 151,
+        bench.writes(plane, "create", "services")? <= REPLICAS,
         "no service was made twice"
     );
     assert_eq!(bench.writes(plane, "delete", "pods")?, 0);
@@ -90,7 +95,7 @@ async fn told_to_stop_in_mid_start_it_stops_in_good_order() -> Result<()> {
     assert!(status.success(), "{status}");
     let made = there(&bench).await?;
     assert!(
-        made.0 < 151,
+        made.0 < REPLICAS,
         "it stopped {:?} later, with {made:?} pods and services",
         start.elapsed()
     );
@@ -157,14 +162,14 @@ async fn an_outage_of_the_server_is_survived() -> Result<()> {
     some_pods(&bench, 10).await?;
     plane.stop_apiserver().await?;
     let before = bench.writes(&plane, "create", "pods")?;
-    assert!(before < 151, "stopped too late: all pods are there");
+    assert!(before < REPLICAS, "stopped too late: all pods are there");
     // Watches and creates have met the outage.
     operator.says("cannot watch, trying again").await?;
     operator.says(" refused namespace=").await?;
     plane.start_apiserver().await?;
-    bench.pods(151).await?;
+    bench.pods(REPLICAS).await?;
     assert!(
-        bench.writes(&plane, "create", "pods")? <= 151,
+        bench.writes(&plane, "create", "pods")? <= REPLICAS,
         "no pod was made twice"
     );
     assert_eq!(bench.writes(&plane, "delete", "pods")?, 0);
@@ -190,6 +195,6 @@ async fn a_server_that_hangs_holds_up_no_stop() -> Result<()> {
     assert!(status?.success());
 
     let _second = Operator::start(&plane, &bench.namespace)?;
-    bench.pods(151).await?;
+    bench.pods(REPLICAS).await?;
     Ok(())
 }
