@@ -12,33 +12,79 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use mxjob_core::ReplicaRole;
 
 /// Writes the CustomResourceDefinitions of `R` into `folder`: one file `<group>_<plural>.yaml` each,
 /// and only where it differs. The folder is made when it is not there; a relative one is one of the
-/// package. Whoever edits such a file gets it back as it was with the next build.
+/// package. Whoever edits such a file gets it back as it was with the next build. A file that was
+/// generated for another kind of the same group stays, with a warning: before a rename it was this one.
 ///
-/// Fails when the folder or a file in it cannot be written.
+/// Fails when the folder or a file in it cannot be read or written; the error names it.
 pub fn write_crds<R: ReplicaRole>(folder: impl AsRef<Path>) -> io::Result<()> {
     let folder = folder.as_ref();
     // Cargo runs the script again when a file is newer than the script's last run, so what the run
     // itself writes is dated back.
-    let before = fs::metadata("Cargo.toml")?.modified()?;
-    fs::create_dir_all(folder)?;
-    for (name, text) in mxjob_core::crds::<R>() {
+    let package = Path::new("Cargo.toml");
+    let before = at(package, fs::metadata(package).and_then(|of| of.modified()))?;
+    at(folder, fs::create_dir_all(folder))?;
+    let files: Vec<_> = mxjob_core::crds::<R>().into_iter().collect();
+    for (name, text) in &files {
         let file = folder.join(name);
-        if !fs::read_to_string(&file).is_ok_and(|old| old == text) {
-            fs::write(&file, text)?;
-            File::options()
-                .write(true)
-                .open(&file)?
-                .set_modified(before)?;
+        if !fs::read_to_string(&file).is_ok_and(|old| old == *text) {
+            at(&file, write(&file, text, before))?;
         }
         println!("cargo::rerun-if-changed={}", file.display());
     }
+    for file in at(folder, of_other_kinds(folder, R::TABLE.crd.group, &files))? {
+        println!(
+            "cargo::warning={} is of another kind of this group: remove it when no role set makes it any more",
+            file.display()
+        );
+    }
     Ok(())
+}
+
+/// Generated files of the group that are none of `files`.
+fn of_other_kinds(
+    folder: &Path,
+    group: &str,
+    files: &[(String, String)],
+) -> io::Result<Vec<PathBuf>> {
+    let start = format!("{group}_");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let other = name.to_str().is_some_and(|name| {
+            name.starts_with(&start)
+                && Path::new(name)
+                    .extension()
+                    .is_some_and(|kind| kind == "yaml")
+                && files.iter().all(|(file, _)| file != name)
+        });
+        if other && is_generated(&entry.path()) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+fn write(file: &Path, text: &str, dated: SystemTime) -> io::Result<()> {
+    fs::write(file, text)?;
+    File::options().write(true).open(file)?.set_modified(dated)
+}
+
+/// True for a file that says of itself that it was made here.
+fn is_generated(file: &Path) -> bool {
+    fs::read_to_string(file).is_ok_and(|text| text.starts_with(mxjob_core::schema::GENERATED))
+}
+
+/// A result whose error says what it is about.
+fn at<T>(path: &Path, result: io::Result<T>) -> io::Result<T> {
+    result.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 #[cfg(test)]
@@ -66,6 +112,44 @@ mod tests {
         fs::write(&file, "somebody's edit")?;
         write_crds::<MxRole>(&folder)?;
         assert_eq!(fs::read_to_string(&file)?, text);
+        Ok(())
+    }
+
+    #[test]
+    fn a_generated_file_of_a_former_kind_is_found_and_stays() -> io::Result<()> {
+        let place = tempfile::tempdir()?;
+        let text = |of: &str| format!("{}kind: {of}\n", mxjob_core::schema::GENERATED);
+        let files = [
+            ("kubeflow.org_former.yaml", text("Former")),
+            ("kubeflow.org_by-hand.yaml", "kind: ByHand\n".to_owned()),
+            ("kubeflow.org_notes.txt", text("Notes")),
+            ("example.org_former.yaml", text("Former")),
+            ("kubeflow.org_mxjobs.yaml", text("MXJob")),
+        ];
+        for (name, text) in &files {
+            fs::write(place.path().join(name), text)?;
+        }
+        write_crds::<MxRole>(place.path())?;
+        let own = [("kubeflow.org_mxjobs.yaml".to_owned(), String::new())];
+        let found = of_other_kinds(place.path(), "kubeflow.org", &own)?;
+        let former = place.path().join("kubeflow.org_former.yaml");
+        assert_eq!(found, std::slice::from_ref(&former));
+        assert_eq!(fs::read_to_string(former)?, text("Former"));
+        Ok(())
+    }
+
+    #[test]
+    fn an_error_names_the_file() -> io::Result<()> {
+        let place = tempfile::tempdir()?;
+        let file = place.path().join("kubeflow.org_mxjobs.yaml");
+        fs::create_dir(&file)?;
+        let error = write_crds::<MxRole>(place.path()).err();
+        let text = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(text.starts_with(&format!("{}: ", file.display())), "{text}");
+
+        let error = write_crds::<MxRole>("Cargo.toml").err();
+        let text = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(text.starts_with("Cargo.toml: "), "{text}");
         Ok(())
     }
 }

@@ -33,6 +33,21 @@ impl Custom for MyRole {
     }
 }
 
+/// A set that holds the other; its own role comes first, so that ids differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ReplicaRole)]
+enum Outer {
+    #[role(mode = MXTrain, mode_env = false, replicas = 0..=1, default = 0, optional)]
+    Watcher,
+    #[role(extend)]
+    Mine(Customized<MyRole>),
+}
+
+impl Custom for Outer {
+    fn edit_pod(self, pod: &mut PodSpec, _: &dyn Peers) {
+        pod.containers[0].command = pod.containers[0].args.clone();
+    }
+}
+
 fn pods<R: ReplicaRole>() -> Vec<Pod> {
     let job = Job::read(R::TABLE, &MX.job(1, 2, 3));
     let wiring = Wiring::new(&job, job.spec.as_ref().unwrap(), Addresses::Cluster);
@@ -74,4 +89,14 @@ fn the_set_is_the_same_but_for_that() {
         mxjob_core::schema::crd(Customized::<MyRole>::TABLE),
         mxjob_core::schema::crd(MyRole::TABLE)
     );
+}
+
+#[test]
+fn an_extension_keeps_what_its_base_does_and_comes_after_it() {
+    let base = pods::<Customized<MyRole>>();
+    assert_eq!(pods::<Outer>(), base);
+    let worker = |pods: Vec<Pod>| pods[5].spec.clone().unwrap().containers[0].clone();
+    let (base, outer) = (worker(base), worker(pods::<Customized<Outer>>()));
+    assert!(base.args.is_some());
+    assert_eq!((outer.command, outer.args), (base.args.clone(), base.args));
 }

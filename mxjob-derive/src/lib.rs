@@ -65,9 +65,20 @@ mod tests;
 ///     Renderer: {replicas: 8, template: {spec: {containers: [{name: render, image: example.org/render:1}]}}}
 /// ```
 ///
-/// The derive implements `mxjob_core::ReplicaRole` (the table, names and ids), `FromStr` (any letter case) and
-/// `Display`. It writes nothing but that table: what the keys mean is in mxjob-core. All mistakes are reported in one
-/// compile, each where it stands.
+/// The derive implements `mxjob_core::ReplicaRole` (the table, names and ids), `FromStr` (any letter case), `Display`,
+/// and serde's `Serialize` and `Deserialize` and schemars' `JsonSchema`, which read and write a role as its name. What
+/// the keys mean is in mxjob-core. Mistakes are reported together, each where it stands, in up to three waves: what
+/// cannot be read, what does not fit together, what does not fit a base set.
+///
+/// The crate of a role set depends on mxjob-core alone, its program on mxjob-operator besides, its build script on
+/// mxjob-build. A build script cannot use the package that it builds, so the set is in a package of its own.
+///
+/// # Names
+///
+/// A role's name is part of host names: ASCII letters and digits, a letter first, at most 59 of them. Two roles differ
+/// in more than letter case. A mode's name has ASCII letters and digits, and two modes differ in more than letter case
+/// as well. In attributes a role goes by its variant, also when it is renamed: `Worker`, not `Self::Worker`. A set has
+/// at most 16 roles, those of its base sets counted.
 ///
 /// # Keys of `#[roles(..)]`, on the enum
 ///
@@ -94,7 +105,7 @@ mod tests;
 /// | key | means | without it |
 /// |---|---|---|
 /// | `mode = Name` | the mode that the role belongs to | an error |
-/// | `replicas = 1`, `1..`, `0..=4` | how many replicas a job may have of it | an error |
+/// | `replicas = 1`, `1..`, `0..=4` | how many replicas a job may have of it; no more than 100000 | an error |
 /// | `default = 2` | how many it has when the manifest does not say | the least, but at least 1 |
 /// | `optional` | a job of the mode need not have the role | it must |
 /// | `requires = [Role, ..]` | roles of the mode that must have a replica when this one has | none |
@@ -103,7 +114,7 @@ mod tests;
 /// | `label` | the role's `label` of the manifest goes into the `config_env` variable | it is left out |
 /// | `env(..)` | variables of this role, after those of its mode | none |
 /// | `mode_env = false` | the role does not get the variables of its mode | it does |
-/// | `services = false` | its replicas have no services, nobody connects to them | one each |
+/// | `services = false` | its replicas have no services, nobody connects to them: `host` and `hosts` of the role are mistakes, and in the `config_env` variable they are listed by names that lead nowhere in a cluster | one each |
 /// | `container = ".."`, `port(..)` | others than the set's | the set's |
 /// | `rename = ".."` | the role's name in manifests | the variant's |
 /// | `extend` | the variant holds a base set, see below; stands alone | a role |
@@ -127,12 +138,20 @@ mod tests;
 /// | `hosts(Role)` | `host:port` of all replicas of a role, in the order of their index, with commas between |
 /// | `field("metadata.namespace")` | a field of the pod, by the downward API |
 ///
+/// The fields are `metadata.name`, `metadata.namespace`, `metadata.uid`, `metadata.labels['<KEY>']`,
+/// `metadata.annotations['<KEY>']`, `spec.nodeName`, `spec.serviceAccountName`, `status.hostIP`, `status.hostIPs`,
+/// `status.podIP` and `status.podIPs`.
+///
 /// An `env(..)` that asks for `host`, `port` or `hosts` of a role which the job at hand does not have is left out whole.
+/// When that is the block of a mode, the blocks of its roles go with it: they add to what says where to meet. Only a
+/// role with `mode_env = false` keeps its own. `mxjob lint` warns, and names the variables of both.
 ///
 /// # Extending a set
 ///
 /// A variant marked `extend` holds another role set, from this crate or another one. Its roles, modes, container,
 /// port, layout variable and custom resource come along; `#[roles(..)]` may say otherwise, and may declare more modes.
+/// Of several base sets the first gives its layout variable and custom resource, while the roles of each keep their
+/// container and port. No two of them have a role or a mode of the same name.
 /// Roles of the base set are written `Variant::Role`, also those that the base set itself has from a base set; where
 /// the base set has renamed one, by that name.
 ///
@@ -156,7 +175,8 @@ mod tests;
 /// # Beyond the table
 ///
 /// What a table cannot say is code: implement `mxjob_core::Custom` for the enum, which has a method for each such
-/// thing (for one, to edit a replica's pod), and use the set as `mxjob_core::Customized<MyRole>`.
+/// thing (for one, to edit a replica's pod), and use the set as `mxjob_core::Customized<MyRole>`. An extension that holds
+/// that keeps what it does.
 ///
 /// # From the enum to a program
 ///
@@ -166,7 +186,8 @@ mod tests;
 /// }
 /// ```
 ///
-/// is the operator, `run`, `lint`, `plan` and `crds` for the set. In the build script of that program
+/// is the operator, `run`, `lint`, `plan` and `crds` for the set. In the build script of that program, not of the role
+/// set's own package,
 ///
 /// ```text
 /// fn main() -> std::io::Result<()> {

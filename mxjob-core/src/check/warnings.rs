@@ -73,14 +73,18 @@ impl<'a> One<'a> {
         none.then(|| self.warn("replicas", message))
     }
 
-    /// Variables of the role's own that need a role which the job does not have.
+    /// Variables of the role's own that it goes without, for a role which the job does not have.
     fn left_out(&self) -> Option<Problem> {
         has_replica(self.spec, self.role).then_some(())?;
-        let absent = self.role.env.iter().find_map(|env| {
-            let needed = self.table.role(self.table.find(env.source.needs()?)?);
-            (!has_replica(self.spec, needed)).then_some(needed)
-        })?;
-        let names: Vec<_> = self.role.env.iter().map(|env| env.name).collect();
+        let (of_mode, own) = (self.mode_env(), self.role.env);
+        // Of a lone replica the index says nothing.
+        let told = |env: &Env| env.source != Source::Index || self.has_peers();
+        own.iter().find(|env| told(env))?;
+        let (absent, blocks): (_, [&[Env]; 2]) = match self.absent(of_mode) {
+            Some(role) => (role, [of_mode, own]),
+            None => (self.absent(own)?, [own, &[]]),
+        };
+        let names: Vec<_> = blocks.into_iter().flatten().map(|env| env.name).collect();
         let message = format!(
             "{} gets no {}: the job has no {}",
             self.role.name,
@@ -88,6 +92,30 @@ impl<'a> One<'a> {
             absent.name
         );
         Some(Problem::warning(role_path(self.key), message))
+    }
+
+    /// Variables that the role has from its mode.
+    fn mode_env(&self) -> &'static [Env] {
+        let mode = self.mode().filter(|_| self.role.mode_env);
+        mode.map(|mode| mode.env).unwrap_or_default()
+    }
+
+    /// The first role that a block needs and the job does not have.
+    fn absent(&self, block: &[Env]) -> Option<&'static Role> {
+        let mut needed = block
+            .iter()
+            .filter_map(|env| self.table.find(env.source.needs()?));
+        needed.find_map(|id| {
+            let role = self.table.role(id);
+            (!has_replica(self.spec, role)).then_some(role)
+        })
+    }
+
+    /// True when the job has more than this one replica.
+    fn has_peers(&self) -> bool {
+        let given = self.entry.replicas;
+        self.spec.mx_replica_specs.len() > 1
+            || given.map_or(self.role.default > 1, |replicas| replicas > 1)
     }
 
     fn restart_policy(&self) -> Option<Problem> {
@@ -99,10 +127,9 @@ impl<'a> One<'a> {
         let policy = given
             .or(self.role.restart.first().copied())
             .unwrap_or_default();
-        let peers = self.spec.mx_replica_specs.len() > 1 || self.entry.replicas.unwrap_or(1) > 1;
         let cannot_return = self
             .mode()
-            .filter(|mode| mode.fixed_membership && peers && self.role.mode_env)?;
+            .filter(|mode| mode.fixed_membership && self.has_peers() && self.role.mode_env)?;
         let message = format!(
             "{}: a restarted {} cannot rejoin a job of mode {}; spec.failurePolicy restarts the whole job instead",
             policy.name(),
@@ -201,22 +228,13 @@ impl<'a> One<'a> {
 
     /// Names of the variables that the operator sets whatever the user says.
     fn overwriting(&self) -> Vec<&'static str> {
-        let has = |env: &Env| {
-            let needed = env.source.needs().and_then(|name| self.table.find(name));
-            needed.is_none_or(|id| has_replica(self.spec, self.table.role(id)))
+        let (of_mode, own) = (self.mode_env(), self.role.env);
+        let blocks: [&[Env]; 2] = match (self.absent(of_mode), self.absent(own)) {
+            (Some(_), _) => [&[], &[]],
+            (None, Some(_)) => [of_mode, &[]],
+            (None, None) => [of_mode, own],
         };
-        let whole = |block: &'static [Env]| if block.iter().all(has) { block } else { &[] };
-        let of_mode = self
-            .mode()
-            .filter(|_| self.role.mode_env)
-            .map(|mode| mode.env)
-            .unwrap_or_default();
-        let of_role = if !of_mode.is_empty() && whole(of_mode).is_empty() {
-            &[]
-        } else {
-            whole(self.role.env)
-        };
-        let declared = whole(of_mode).iter().chain(of_role);
+        let declared = blocks.into_iter().flatten();
         let ours = declared
             .filter(|env| !matches!(env.source, Source::Default(_)))
             .map(|env| env.name);

@@ -2,12 +2,14 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 
+use super::joined::edited;
 use super::{ReplicaRole, RoleId, RoleTable};
 
 /// What a table cannot say about the roles of a set. Each method has a default that does nothing.
 ///
 /// Implement it beside the derive, and name the set [`Customized`] where a role set is asked for,
-/// as in `mxjob_operator::main::<Customized<MyRole>>()`.
+/// as in `mxjob_operator::main::<Customized<MyRole>>()`. An extension that holds a `Customized` set
+/// keeps what it does; its own code comes after that.
 ///
 /// ```
 /// use mxjob_core::k8s_openapi::api::core::v1::PodSpec;
@@ -54,7 +56,10 @@ pub trait Peers {
 pub struct Customized<R>(pub R);
 
 impl<R: Custom> ReplicaRole for Customized<R> {
-    const TABLE: &'static RoleTable = &R::TABLE.edit_pod(edit_pod::<R>);
+    const TABLE: &'static RoleTable = &RoleTable {
+        roles: const { &edited(R::TABLE, EditPod::of::<R>()) }.items(),
+        ..*R::TABLE
+    };
 
     fn id(self) -> RoleId {
         self.0.id()
@@ -65,8 +70,23 @@ impl<R: Custom> ReplicaRole for Customized<R> {
     }
 }
 
-/// [`Custom::edit_pod`] of a role that is not known by its type.
-pub type EditPod = fn(RoleId, &mut PodSpec, &dyn Peers);
+/// [`Custom::edit_pod`] of a set that is not known by its type.
+#[derive(Clone, Copy, Debug)]
+pub struct EditPod {
+    /// The set's own table: it may be part of another one now, with other ids.
+    pub(crate) table: &'static RoleTable,
+    pub(crate) edit: fn(RoleId, &mut PodSpec, &dyn Peers),
+}
+
+impl EditPod {
+    /// What `R` does to pods.
+    pub const fn of<R: Custom>() -> Self {
+        Self {
+            table: R::TABLE,
+            edit: edit_pod::<R>,
+        }
+    }
+}
 
 fn edit_pod<R: Custom>(role: RoleId, pod: &mut PodSpec, peers: &dyn Peers) {
     if let Some(role) = R::from_id(role) {

@@ -1,52 +1,11 @@
 //! Sets that extend others: their tables joined, and the mistakes that only show when both sets are
 //! there. All of it happens while the extending crate is compiled; the derive writes the calls.
 
+use super::message::{Message, same};
 use super::table::MOST_ROLES;
 use super::{Env, Mode, Role, RoleTable};
 
-/// Roles or modes of several sets, one after the other; those that a table has no room for are left
-/// out, [`room`] reports them.
-#[derive(Debug)]
-pub struct Joined<T> {
-    items: [T; MOST_ROLES],
-    length: usize,
-}
-
-impl<T> Joined<T> {
-    /// All of them.
-    pub const fn items(&self) -> &[T] {
-        self.items.split_at(self.length).0
-    }
-}
-
-/// The modes of several sets.
-pub const fn modes(parts: &[&[Mode]]) -> Joined<Mode> {
-    join(Mode::new("", &[]), parts)
-}
-
-/// The roles of several sets.
-pub const fn roles(parts: &[&[Role]]) -> Joined<Role> {
-    join(Role::new("", "", 0, None), parts)
-}
-
-const fn join<T: Copy>(blank: T, mut parts: &[&[T]]) -> Joined<T> {
-    let mut items = [blank; MOST_ROLES];
-    let mut length = 0;
-    while let [part, later @ ..] = parts {
-        let (_, free) = items.split_at_mut(length);
-        let count = if part.len() < free.len() {
-            part.len()
-        } else {
-            free.len()
-        };
-        free.split_at_mut(count)
-            .0
-            .copy_from_slice(part.split_at(count).0);
-        length += count;
-        parts = later;
-    }
-    Joined { items, length }
-}
+pub use super::joined::{Joined, Names, brought, modes, roles};
 
 /// `reference` names a role that the set `base` has.
 #[track_caller]
@@ -73,6 +32,12 @@ pub const fn address(base: &RoleTable, reference: Reference, source: &str, one: 
             .and(")` names a role of mode `")
             .and(role.mode)
             .never(mode)
+            .fail();
+    } else if !role.services && !same(source, "port") {
+        message
+            .and(")` needs the address of `")
+            .and(reference.text)
+            .and("`, which has `services = false`: name another role")
             .fail();
     } else if one && role.min == 0 {
         message
@@ -131,9 +96,15 @@ pub const fn mode(bases: &[&RoleTable], own: &[&str], mode: &str) {
 #[track_caller]
 pub const fn new_mode(mut bases: &[&RoleTable], mode: &str) {
     while let [table, later @ ..] = bases {
-        if mode_of(table, mode).is_some() {
-            Message::new("mode `", mode)
-                .and("` is declared by the base set already: remove this one, roles may use the base set's")
+        if let Some(other) = mode_like(table, mode) {
+            let message = Message::new("mode `", mode).and("` is declared by the base set already");
+            let message = if same(mode, other.name) {
+                message
+            } else {
+                message.and(", as `").and(other.name).and("`")
+            };
+            message
+                .and(": remove this one, roles may use the base set's")
                 .fail();
         }
         bases = later;
@@ -157,7 +128,7 @@ pub const fn new_role(mut bases: &[&RoleTable], role: &str) {
     }
 }
 
-/// The set `base` brings no role that one of `before` has brought.
+/// The set `base` brings no role and no mode that one of `before` has brought.
 #[track_caller]
 pub const fn apart(mut before: &[&RoleTable], base: &RoleTable) {
     while let [table, later @ ..] = before {
@@ -169,6 +140,15 @@ pub const fn apart(mut before: &[&RoleTable], base: &RoleTable) {
                     .fail();
             }
             roles = later;
+        }
+        let mut modes = base.modes;
+        while let [mode, later @ ..] = modes {
+            if mode_like(table, mode.name).is_some() {
+                Message::new("mode `", mode.name)
+                    .and("` comes from two base sets: extend one of them, or give the mode another name in one")
+                    .fail();
+            }
+            modes = later;
         }
         before = later;
     }
@@ -231,26 +211,60 @@ pub const fn variable(
 #[track_caller]
 pub const fn layout(mut bases: &[&RoleTable], name: &str) {
     while let [table, later @ ..] = bases {
-        let mut modes = table.modes;
-        while let [mode, later @ ..] = modes {
-            if sets(mode.env, name) {
-                Message::new("`config_env` is set by the `env` of mode `", mode.name)
-                    .and("` of the base set: take another name")
-                    .fail();
-            }
-            modes = later;
-        }
-        let mut roles = table.roles;
-        while let [role, later @ ..] = roles {
-            if sets(role.env, name) {
-                Message::new("`config_env` is set by the `env` of role `", role.name)
-                    .and("` of the base set: take another name")
-                    .fail();
-            }
-            roles = later;
+        if let Some(block) = setting(table, name) {
+            Message::new("`config_env` is set by the `env` of ", block.what)
+                .and(block.name)
+                .and("` of the base set: take another name")
+                .fail();
         }
         bases = later;
     }
+}
+
+/// No block of `base` sets the layout variable that the extension has from its `first` base set.
+#[track_caller]
+pub const fn inherited_layout(first: &RoleTable, base: &RoleTable) {
+    if let Some(name) = first.config_env
+        && let Some(block) = setting(base, name)
+    {
+        Message::new("`", name)
+            .and("` is the `config_env` of the first base set, but the `env` of ")
+            .and(block.what)
+            .and(block.name)
+            .and("` of this one sets it too: write `config_env = \"..\"` with another name in `#[roles(..)]`")
+            .fail();
+    }
+}
+
+/// Whose `env` block it is.
+struct Block {
+    what: &'static str,
+    name: &'static str,
+}
+
+/// The first block of a table that sets the variable `name`.
+const fn setting(table: &RoleTable, name: &str) -> Option<Block> {
+    let mut modes = table.modes;
+    while let [mode, later @ ..] = modes {
+        if sets(mode.env, name) {
+            return Some(Block {
+                what: "mode `",
+                name: mode.name,
+            });
+        }
+        modes = later;
+    }
+    let mut roles = table.roles;
+    while let [role, later @ ..] = roles {
+        if sets(role.env, name) {
+            return Some(Block {
+                what: "role `",
+                name: role.name,
+            });
+        }
+        roles = later;
+    }
+    None
 }
 
 /// A role of a base set, as an extension names it.
@@ -289,6 +303,18 @@ const fn mode_of<'t>(table: &'t RoleTable, name: &str) -> Option<&'t Mode> {
     None
 }
 
+/// The mode that is called so but for letter case.
+const fn mode_like<'t>(table: &'t RoleTable, name: &str) -> Option<&'t Mode> {
+    let mut modes = table.modes;
+    while let [mode, later @ ..] = modes {
+        if mode.name.eq_ignore_ascii_case(name) {
+            return Some(mode);
+        }
+        modes = later;
+    }
+    None
+}
+
 const fn sets(mut env: &[Env], name: &str) -> bool {
     while let [one, later @ ..] = env {
         if same(one.name, name) {
@@ -297,74 +323,4 @@ const fn sets(mut env: &[Env], name: &str) -> bool {
         env = later;
     }
     false
-}
-
-/// `==`, which constants do not have for text yet.
-const fn same(one: &str, other: &str) -> bool {
-    let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
-    while let ([first, one_later @ ..], [second, other_later @ ..]) = (one, other) {
-        if *first != *second {
-            return false;
-        }
-        (one, other) = (one_later, other_later);
-    }
-    one.is_empty() && other.is_empty()
-}
-
-/// An error message put together while compiling; what is too long is cut.
-struct Message {
-    bytes: [u8; 1024],
-    length: usize,
-}
-
-impl Message {
-    const fn new(start: &str, name: &str) -> Self {
-        let empty = Self {
-            bytes: [0; 1024],
-            length: 0,
-        };
-        empty.and(start).and(name)
-    }
-
-    const fn and(mut self, text: &str) -> Self {
-        let (_, free) = self.bytes.split_at_mut(self.length);
-        if text.len() <= free.len() {
-            free.split_at_mut(text.len())
-                .0
-                .copy_from_slice(text.as_bytes());
-            self.length += text.len();
-        }
-        self
-    }
-
-    /// The end of a sentence about a role of another mode.
-    const fn never(self, mode: &str) -> Self {
-        self.and("`, which a job of mode `")
-            .and(mode)
-            .and("` never has: name a role of `")
-            .and(mode)
-            .and("`")
-    }
-
-    const fn roles(mut self, mut roles: &[Role]) -> Self {
-        let mut separator = "`";
-        while let [role, later @ ..] = roles {
-            self = self.and(separator).and(role.name).and("`");
-            separator = ", `";
-            roles = later;
-        }
-        self
-    }
-
-    #[track_caller]
-    #[allow(
-        clippy::panic,
-        reason = "in a constant it is a compile error, the way to have one in own words"
-    )]
-    const fn fail(self) -> ! {
-        match str::from_utf8(self.bytes.split_at(self.length).0) {
-            Ok(text) => panic!("{}", text),
-            Err(_) => panic!("the declaration does not fit its base set"),
-        }
-    }
 }

@@ -6,6 +6,8 @@ mod custom;
 mod env;
 #[doc(hidden)]
 pub mod extend;
+mod joined;
+mod message;
 pub mod mx;
 mod restart;
 pub mod table;

@@ -24,8 +24,6 @@ pub struct RoleTable {
     pub modes: &'static [Mode],
     /// The roles, in the order of declaration.
     pub roles: &'static [Role],
-    /// Code that changes pods, from [`Custom`](super::Custom).
-    pub edit_pod: Option<EditPod>,
 }
 
 impl RoleTable {
@@ -38,7 +36,6 @@ impl RoleTable {
             config_env: None,
             modes,
             roles,
-            edit_pod: None,
         }
     }
 
@@ -51,7 +48,6 @@ impl RoleTable {
         Self {
             modes,
             roles,
-            edit_pod: None,
             ..*base
         }
     }
@@ -81,13 +77,6 @@ impl RoleTable {
     #[must_use]
     pub const fn config_env(mut self, name: &'static str) -> Self {
         self.config_env = Some(name);
-        self
-    }
-
-    /// Sets the code that changes pods.
-    #[must_use]
-    pub const fn edit_pod(mut self, edit: EditPod) -> Self {
-        self.edit_pod = Some(edit);
         self
     }
 
@@ -278,6 +267,8 @@ pub struct Role {
     pub port: Option<Port>,
     /// Environment of its own, after the mode's.
     pub env: &'static [Env],
+    /// Code that changes its pods, from [`Custom`](super::Custom).
+    pub edit_pod: Option<EditPod>,
 }
 
 impl Role {
@@ -300,6 +291,7 @@ impl Role {
             container: None,
             port: None,
             env: &[],
+            edit_pod: None,
         }
     }
 
@@ -384,6 +376,13 @@ impl Role {
     #[must_use]
     pub const fn env(mut self, env: &'static [Env]) -> Self {
         self.env = env;
+        self
+    }
+
+    /// Sets the code that changes the role's pods.
+    #[must_use]
+    pub const fn edit_pod(mut self, edit: EditPod) -> Self {
+        self.edit_pod = Some(edit);
         self
     }
 

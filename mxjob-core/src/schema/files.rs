@@ -13,11 +13,12 @@ pub fn crds<R: ReplicaRole>() -> Crds {
     // Plain data with text keys always renders.
     let text = serde_saphyr::to_string(&definition).unwrap_or_default();
     Crds {
-        files: vec![(name, format!("{NOTE}{text}"))],
+        files: vec![(name, format!("{GENERATED}{text}"))],
     }
 }
 
-const NOTE: &str =
+/// How every generated file starts.
+pub const GENERATED: &str =
     "# Generated from the role table by mxjob_core::crds: change the roles, not this file.\n";
 
 /// Manifest files: names and texts.

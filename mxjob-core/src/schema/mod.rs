@@ -22,7 +22,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::api::v1::JobSpec;
 use crate::role::{Mode, Role, RoleTable};
-pub use files::{Crds, crds};
+pub use files::{Crds, GENERATED, crds};
 use generate::Descriptions;
 pub use path::Path;
 pub use place::Place;

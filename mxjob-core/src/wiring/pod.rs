@@ -1,23 +1,17 @@
 //! The pod of a replica.
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{Wiring, env, labels};
 use crate::accelerators;
 use crate::api::v1::Services;
 use crate::job::{Attempt, Replica, RoleSpec};
-use crate::role::{Peers, RoleId};
+use crate::role::{EditPod, Peers, Role, RoleId, RoleTable};
 
 pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attempt: Attempt) -> Pod {
     let mut spec = role.template.spec.clone().unwrap_or_default();
-    if let Some(edit) = wiring.job.table.edit_pod {
-        let peers = PeersOf {
-            wiring,
-            index: replica.index,
-        };
-        edit(replica.role, &mut spec, &peers);
-    }
+    edit(wiring, role.role, replica.index, &mut spec);
     let ours = env::of_replica(wiring, role, replica);
     accelerators::replace_alpha(&mut spec);
     if let Some(layout) = &wiring.layout {
@@ -39,10 +33,41 @@ pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attemp
     }
 }
 
-/// What hand-written code may ask about a replica.
+/// What hand-written code does to a role's pods: that of a base set before that of its extension.
+fn edit(wiring: &Wiring<'_>, role: &Role, index: u32, spec: &mut PodSpec) {
+    let Some(EditPod {
+        table,
+        edit: by_hand,
+    }) = role.edit_pod
+    else {
+        return;
+    };
+    if let Some(id) = table.find(role.name) {
+        edit(wiring, table.role(id), index, spec);
+        by_hand(
+            id,
+            spec,
+            &PeersOf {
+                wiring,
+                index,
+                table,
+            },
+        );
+    }
+}
+
+/// What hand-written code may ask about a replica. It knows roles by the ids of its own table.
 struct PeersOf<'a> {
     wiring: &'a Wiring<'a>,
     index: u32,
+    table: &'static RoleTable,
+}
+
+impl PeersOf<'_> {
+    fn role(&self, id: RoleId) -> Option<&RoleSpec> {
+        let role = self.table.roles.get(id.position())?;
+        self.wiring.spec.role_named(role.name)
+    }
 }
 
 impl Peers for PeersOf<'_> {
@@ -55,12 +80,12 @@ impl Peers for PeersOf<'_> {
     }
 
     fn count(&self, role: RoleId) -> u32 {
-        self.wiring.spec.role(role).map_or(0, |role| role.replicas)
+        self.role(role).map_or(0, |role| role.replicas)
     }
 
     fn address(&self, role: RoleId, index: u32) -> Option<(String, u16)> {
-        let of = self.wiring.spec.role(role)?;
-        let replica = Replica { role, index };
+        let of = self.role(role)?;
+        let replica = Replica { role: of.id, index };
         (index < of.replicas).then(|| (self.wiring.host(replica), self.wiring.port(of, replica)))
     }
 }

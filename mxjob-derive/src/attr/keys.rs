@@ -124,9 +124,10 @@ impl<'e> Keys<'e> {
         None
     }
 
-    /// Adds a mistake to each key left but `key`.
+    /// Takes each key left but `key`, as a mistake.
     pub(super) fn only(&mut self, key: &str, message: &str) {
-        for other in self.metas.iter().filter(|meta| !meta.path().is_ident(key)) {
+        let others = |meta: &mut Meta| !meta.path().is_ident(key);
+        for other in self.metas.extract_if(.., others) {
             self.errors.at(other, message);
         }
     }
@@ -137,8 +138,25 @@ pub(super) fn split(
     tokens: TokenStream,
     errors: &mut Errors,
 ) -> Option<Punctuated<Meta, Token![,]>> {
-    let keys = |input: ParseStream<'_>| Punctuated::parse_terminated_with(input, key);
     errors.take(keys.parse2(tokens))
+}
+
+fn keys(input: ParseStream<'_>) -> syn::Result<Punctuated<Meta, Token![,]>> {
+    let mut keys = Punctuated::new();
+    while !input.is_empty() {
+        keys.push_value(key(input)?);
+        if input.is_empty() {
+            break;
+        }
+        if input.peek(Token![:]) {
+            return Err(input.error("a value comes after `=`: write `key = value`"));
+        }
+        if !input.peek(Token![,]) {
+            return Err(input.error("keys are kept apart by commas: write `,` before this"));
+        }
+        keys.push_punct(input.parse()?);
+    }
+    Ok(keys)
 }
 
 /// One key. Unlike `syn`'s own this keeps a sign and its number apart, to underline both.
@@ -151,11 +169,23 @@ fn key(input: ParseStream<'_>) -> syn::Result<Meta> {
         return input.parse();
     }
     let (path, eq_token) = (input.call(Path::parse_mod_style)?, input.parse()?);
-    Ok(Meta::NameValue(MetaNameValue {
-        path,
-        eq_token,
-        value: input.parse()?,
-    }))
+    let name = text(&path);
+    if input.is_empty() || input.peek(Token![,]) {
+        let message = format!("`{name}` has no value: write one after `=`, or remove it");
+        return Err(syn::Error::new_spanned(path, message));
+    }
+    if let Ok(value) = input.parse() {
+        return Ok(Meta::NameValue(MetaNameValue {
+            path,
+            eq_token,
+            value,
+        }));
+    }
+    let message = format!(
+        "the value of `{name}` cannot be read: write a number, a range like `1..=4`, a name, \
+         text in quotes or a list in `[]`"
+    );
+    Err(syn::Error::new_spanned(path, message))
 }
 
 /// A value as it is written, also when it came through a `macro_rules!` variable.

@@ -3,7 +3,7 @@
 use syn::{Expr, ExprRange, RangeLimits};
 
 use super::keys::{Keys, ungroup};
-use super::value::{At, number};
+use super::value::{At, MOST_REPLICAS, number, replicas};
 use crate::errors::Errors;
 
 /// Fewest and most replicas of a role.
@@ -29,7 +29,7 @@ impl Keys<'_> {
         let range = match &value {
             Expr::Range(range) => bounds(range, self.errors)?,
             single => {
-                let count = bound(single, self.errors)?;
+                let count = bound(single, MOST_REPLICAS, self.errors)?;
                 Replicas {
                     min: count,
                     max: Some(count),
@@ -46,8 +46,12 @@ impl Keys<'_> {
 }
 
 fn bounds(range: &ExprRange, errors: &mut Errors) -> Option<Replicas> {
-    let lower = range.start.as_deref().map(|start| bound(start, errors));
-    let upper = range.end.as_deref().map(|end| bound(end, errors));
+    // Of `0..4` the end is not in the range.
+    let beyond = u32::from(matches!(range.limits, RangeLimits::HalfOpen(_)));
+    let start = range.start.as_deref();
+    let lower = start.map(|start| bound(start, MOST_REPLICAS, errors));
+    let end = range.end.as_deref();
+    let upper = end.map(|end| bound(end, MOST_REPLICAS + beyond, errors));
     let min = lower.unwrap_or(Some(0))?;
     let Some(end) = upper else {
         return Some(Replicas { min, max: None });
@@ -69,11 +73,11 @@ fn bounds(range: &ExprRange, errors: &mut Errors) -> Option<Replicas> {
     None
 }
 
-fn bound(value: &Expr, errors: &mut Errors) -> Option<u32> {
-    let count = number(&ungroup(value.clone())).and_then(|number| u32::try_from(number).ok());
-    if count.is_none() {
+fn bound(value: &Expr, most: u32, errors: &mut Errors) -> Option<u32> {
+    let Some(count) = number(&ungroup(value.clone())) else {
         let message = "`replicas` needs whole numbers, 0 or more: write `1`, `1..` or `0..=4`";
         errors.at(value, message);
-    }
-    count
+        return None;
+    };
+    replicas("replicas", count, most, value, errors)
 }

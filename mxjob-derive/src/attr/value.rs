@@ -142,14 +142,13 @@ impl Keys<'_> {
     /// The number of replicas after `key =`.
     pub(super) fn count(&mut self, key: &str) -> Option<At<u32>> {
         let value = self.value(key, &format!("{key} = 1"))?;
-        let count = number(&value).and_then(|number| u32::try_from(number).ok());
-        if count.is_none() {
-            self.errors.at(
-                &value,
-                format!("`{key}` needs a whole number, 0 or more: write `{key} = 1`"),
-            );
-        }
-        count.map(|count| At::new(count, value))
+        let Some(count) = number(&value) else {
+            let message = format!("`{key}` needs a whole number, 0 or more: write `{key} = 1`");
+            self.errors.at(value, message);
+            return None;
+        };
+        let count = replicas(key, count, MOST_REPLICAS, &value, self.errors)?;
+        Some(At::new(count, value))
     }
 
     /// The list after `key =`.
@@ -219,6 +218,27 @@ impl Keys<'_> {
     }
 }
 
+/// Most replicas of a job in mxjob-core.
+pub(super) const MOST_REPLICAS: u32 = 100_000;
+
+/// `count` as a number of replicas, not above `most`.
+pub(super) fn replicas(
+    key: &str,
+    count: u64,
+    most: u32,
+    at: &Expr,
+    errors: &mut Errors,
+) -> Option<u32> {
+    let small = u32::try_from(count).ok().filter(|count| *count <= most);
+    if small.is_none() {
+        errors.at(
+            at,
+            format!("`{key}` is beyond the {MOST_REPLICAS} replicas that a job may have: write a smaller number"),
+        );
+    }
+    small
+}
+
 fn port_number(value: &Expr, errors: &mut Errors) -> Option<u16> {
     let port = number(value)
         .and_then(|number| u16::try_from(number).ok())
@@ -240,13 +260,13 @@ pub(super) fn string(value: &Expr) -> Option<LitStr> {
     }
 }
 
-/// An integer literal's, when it is not negative and not beyond counting.
+/// An integer literal's, when it is not negative; the highest there is for one beyond counting.
 pub(super) fn number(value: &Expr) -> Option<u64> {
     match value {
         Expr::Lit(ExprLit {
             lit: Lit::Int(number),
             ..
-        }) => number.base10_parse().ok(),
+        }) => Some(number.base10_digits().parse().unwrap_or(u64::MAX)),
         _ => None,
     }
 }

@@ -38,6 +38,12 @@ fn address(set: &RoleSet, mode: &Ident, env: &Env, errors: &mut Errors) {
              name a role of `{mode}`"
         );
         errors.at(&reference.path, message);
+    } else if source != "port" && role.keys.switches.contains(&Switch::WithoutServices) {
+        let message = format!(
+            "`{source}({text})` needs the address of `{text}`, which has `services = false`: \
+             remove that, or name another role"
+        );
+        errors.at(&reference.path, message);
     } else if single && role.fewest() == 0 {
         let message = format!(
             "`{source}({text})` needs a replica of `{text}`, which may have none: \

@@ -51,17 +51,25 @@ fn example(declared: &[String]) -> &str {
 pub(super) fn of_set(set: &RoleSet, errors: &mut Errors) {
     for (position, mode) in set.keys.modes.iter().enumerate() {
         let name = &mode.name;
-        if set
-            .keys
-            .modes
-            .iter()
-            .take(position)
-            .any(|other| other.name == *name)
-        {
+        let text = name.to_string();
+        if !text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             errors.at(
                 name,
-                format!("mode `{name}` is declared twice: remove one `mode({name}, ..)`"),
+                format!("`{text}` is no name of a mode: use letters from A to Z and digits"),
             );
+        }
+        let mut before = set.keys.modes.iter().take(position);
+        let same = |other: &&ModeKeys| other.name.to_string().eq_ignore_ascii_case(&text);
+        if let Some(other) = before.find(same) {
+            let message = if other.name == *name {
+                format!("mode `{name}` is declared twice: remove one `mode({name}, ..)`")
+            } else {
+                let other = &other.name;
+                format!(
+                    "modes `{other}` and `{name}` are the same but for letter case: give one another name"
+                )
+            };
+            errors.at(name, message);
             continue;
         }
         if set.roles_of(mode).next().is_some() {

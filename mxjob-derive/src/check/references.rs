@@ -16,7 +16,24 @@ pub(super) fn known(set: &RoleSet, errors: &mut Errors) {
         |reference: &&RoleRef| set.find(reference).is_none() && set.base_of(reference).is_none();
     for reference in all(set).filter(unknown) {
         let text = reference.text();
+        let own = reference
+            .base
+            .as_ref()
+            .is_some_and(|base| base == "Self" || *base == set.ident);
+        let renamed = || {
+            let mut roles = set.roles.iter();
+            roles.find(|role| reference.base.is_none() && role.name == text)
+        };
         let message = match (&reference.base, set.bases.first()) {
+            (Some(_), _) if own && variants.contains(&reference.role.to_string()) => format!(
+                "`{text}` names a role of this enum, which stands alone: write `{}`",
+                reference.role
+            ),
+            (Some(_), _) if own => suggest::unknown("role", &reference.role.to_string(), &variants),
+            (None, _) if let Some(role) = renamed() => format!(
+                "unknown role `{text}`: roles go by their variants here, write `{}`",
+                role.ident
+            ),
             (Some(base), None) => format!(
                 "`{text}` names a base set that is not there: add a variant `{base}` marked `#[role(extend)]`"
             ),

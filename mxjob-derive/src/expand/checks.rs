@@ -55,6 +55,13 @@ impl Checks<'_> {
                 self.check(&base.set, "apart", &quote!(#before, #table))
             })
             .collect();
+        if let (Some(first), None) = (set.bases.first(), &set.keys.config_env) {
+            let first = base_table(self.role_mod, first);
+            for base in set.bases.iter().skip(1) {
+                let table = base_table(self.role_mod, base);
+                all.extend(self.check(&base.set, "inherited_layout", &quote!(#first, #table)));
+            }
+        }
         let (tables, own) = (self.tables(set.bases.len()), set.roles.len());
         all.extend(self.check(&set.ident, "room", &quote!(#tables, #own)));
         all

@@ -59,7 +59,7 @@ pub(crate) fn by_name(enum_name: &Ident, role_mod: &TokenStream) -> TokenStream 
         impl ::core::str::FromStr for #enum_name #bound {
             type Err = #role_mod::UnknownRole;
 
-            fn from_str(name: &::core::primitive::str) -> #result<Self, Self::Err> {
+            fn from_str(name: &::core::primitive::str) -> #result<Self, #role_mod::UnknownRole> {
                 #role_mod::by_name::parse(name)
             }
         }

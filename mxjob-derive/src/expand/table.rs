@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt;
 use syn::{Ident, LitStr};
 
 use crate::attr::{CrdKeys, Env, ModeKeys, PortKeys, RoleRef, Source, Switch};
@@ -60,11 +61,20 @@ impl Table<'_> {
         let mut parts = Vec::new();
         let mut own = set.roles.as_slice();
         let mut done = 0;
+        let container = set.keys.container.is_some();
+        let port = set.keys.port.is_some();
+        let mut first = None;
         for base in &set.bases {
             let (before, after) = own.split_at(own.len().min(base.after - done));
             parts.extend(self.part(before));
             let table = base_table(role_mod, base);
-            parts.push(quote!(#table.roles));
+            parts.push(match &first {
+                None => quote!(#table.roles),
+                Some(first) => quote! {
+                    #role_mod::extend::brought(#first, #table, #role_mod::extend::Names::new(#container, #port)).items()
+                },
+            });
+            first.get_or_insert(table);
             (own, done) = (after, base.after);
         }
         parts.extend(self.part(own));
@@ -196,7 +206,7 @@ impl Table<'_> {
     fn name(&self, role: &RoleRef) -> String {
         self.set
             .find(role)
-            .map_or_else(|| role.role.to_string(), |found| found.name.clone())
+            .map_or_else(|| role.role.unraw().to_string(), |found| found.name.clone())
     }
 }
 

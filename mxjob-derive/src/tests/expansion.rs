@@ -57,7 +57,7 @@ fn of_every_key() {
             container = "main",
             port(name = "job-port", number = 9091),
             mode(Train, chief = [Worker], workers = [Server], fixed_membership, env(
-                A = port(Worker), B = host(Worker), C = hosts(Server), D = count(Server), E = role, F = index,
+                A = port(Worker), B = host(Worker), C = hosts(Worker), D = count(Server), E = role, F = index,
                 G = "text", H = default("text"), I = field("metadata.name"),
             )),
             crd(group = "example.org", kind = "TrainJob", short_names = ["tj", "tjs"]),

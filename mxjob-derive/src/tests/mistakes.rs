@@ -1,5 +1,7 @@
 //! What is a mistake and what is not, where that takes more than one glance.
 
+use mxjob_core::check::MAX_REPLICAS;
+use proc_macro2::Literal;
 use quote::quote;
 
 use super::{mistakes, with};
@@ -16,6 +18,16 @@ fn a_set_without_mistakes_has_none() {
 }
 
 #[test]
+fn the_most_replicas_are_those_that_the_checks_of_a_job_allow() {
+    let most = Literal::i64_unsuffixed(MAX_REPLICAS);
+    let mistakes = with(&quote!(), &quote!(replicas = 0..=#most), &quote!());
+    assert_eq!(mistakes, [""; 0]);
+    let more = Literal::i64_unsuffixed(MAX_REPLICAS + 1);
+    let mistakes = with(&quote!(), &quote!(replicas = 0..=#more), &quote!());
+    assert!(only(&mistakes).contains(&format!("the {MAX_REPLICAS} replicas")));
+}
+
+#[test]
 fn replicas_are_a_number_or_any_range_of_numbers() {
     for good in [
         quote!(1),
@@ -26,6 +38,8 @@ fn replicas_are_a_number_or_any_range_of_numbers() {
         quote!(..=4),
         quote!(..),
         quote!(1_000),
+        quote!(0..=100_000),
+        quote!(0..100_001),
     ] {
         assert_eq!(
             with(&quote!(), &quote!(replicas = #good), &quote!()),
@@ -43,7 +57,10 @@ fn replicas_are_a_number_or_any_range_of_numbers() {
         (quote!(1.5), "whole numbers"),
         (quote!("1"), "whole numbers"),
         (quote!(N), "whole numbers"),
-        (quote!(0..=4_294_967_296), "whole numbers"),
+        (quote!(100_001), "the 100000 replicas"),
+        (quote!(100_001..), "the 100000 replicas"),
+        (quote!(0..100_002), "the 100000 replicas"),
+        (quote!(0..=4_294_967_296), "the 100000 replicas"),
     ] {
         let mistakes = with(&quote!(), &quote!(replicas = #bad), &quote!());
         assert!(only(&mistakes).contains(reason), "{bad}: {mistakes:?}");
@@ -282,6 +299,7 @@ fn fields_are_those_of_the_downward_api() {
     for good in [
         "metadata.namespace",
         "status.podIP",
+        "status.hostIPs",
         "metadata.labels['a/b']",
     ] {
         assert_eq!(
@@ -334,4 +352,37 @@ fn odd_keys_are_mistakes_and_nothing_worse() {
         });
         assert!(!mistakes.is_empty(), "{odd}");
     }
+}
+
+#[test]
+fn modes_have_names_of_letters_and_digits_that_differ_in_more_than_case() {
+    let modes = |one: &str, other: &str| {
+        let [one, other] = [one, other].map(|name| quote::format_ident!("{name}"));
+        mistakes(quote! {
+            #[roles(mode(#one, chief = [A]), mode(#other, chief = [B]))]
+            enum Roles {
+                #[role(mode = #one, replicas = 1)] A,
+                #[role(mode = #other, replicas = 1)] B,
+            }
+        })
+    };
+    assert_eq!(modes("Train2", "Tune"), [""; 0]);
+    assert!(only(&modes("Train", "tRAIN")).contains("but for letter case"));
+    assert!(only(&modes("Train", "Tune_2")).contains("no name of a mode"));
+    assert!(only(&modes("Pr\u{fc}fer", "Tune")).contains("no name of a mode"));
+}
+
+#[test]
+fn a_role_without_services_has_no_address() {
+    let server = quote!(services = false);
+    for bad in [quote!(hosts(Server)), quote!(host(Server))] {
+        let mistakes = with(&quote!(env(A = #bad)), &quote!(replicas = 1), &server);
+        assert!(only(&mistakes).contains("`services = false`"), "{bad}");
+    }
+    let count = with(
+        &quote!(env(A = count(Server))),
+        &quote!(replicas = 1),
+        &server,
+    );
+    assert_eq!(count, [""; 0]);
 }

@@ -16,7 +16,7 @@ use mxjob_core::ReplicaRole;
     mode(Train, chief = [Worker], workers = [Worker], fixed_membership, env(
         A = port(Worker),
         B = host(Worker),
-        C = hosts(Server),
+        C = hosts(Worker),
         D = count(Server),
         E = role,
         F = index,
