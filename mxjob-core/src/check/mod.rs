@@ -14,7 +14,7 @@ use crate::role::RoleTable;
 use crate::schema::rule::{Before, Rule, Subject};
 
 pub use crate::schema::Path;
-pub use operator::MAX_REPLICAS;
+pub use crate::schema::rule::MAX_REPLICAS;
 pub use structure::Structure;
 pub use warnings::warnings;
 
@@ -35,7 +35,6 @@ pub fn rules(table: &'static RoleTable, name: &str, spec: &JobSpec) -> Vec<Probl
             old: None,
         },
     );
-    problems.extend(operator::size(table, spec));
     problems.extend(operator::port_clashes(table, spec));
     problems
 }

@@ -7,27 +7,6 @@ use crate::problem::Problem;
 use crate::role::{Role, RoleTable};
 use crate::schema::rule::{port_number, role_path, same_port};
 
-/// Most replicas of a job, all roles together: two thirds of the pods that Kubernetes supports in a
-/// whole cluster (150,000). A job that asks for two billion is a typing error, and working out its
-/// layout would take the operator's memory from everybody else's jobs.
-pub const MAX_REPLICAS: i64 = 100_000;
-
-/// More replicas than any cluster has pods.
-pub(super) fn size(table: &RoleTable, spec: &JobSpec) -> Option<Problem> {
-    let default = |key: &str| {
-        table
-            .find(key)
-            .map_or(1, |id| i64::from(table.role(id).default))
-    };
-    let replicas = |(key, entry): (&String, &ReplicaSpec)| {
-        entry.replicas.map_or_else(|| default(key), i64::from)
-    };
-    let total: i64 = spec.mx_replica_specs.iter().map(replicas).sum();
-    let message =
-        || format!("{total} replicas in all: at most {MAX_REPLICAS}, a cluster has no more pods");
-    (total > MAX_REPLICAS).then(|| Problem::error("spec.mxReplicaSpecs", message()))
-}
-
 /// Two ports of one number and protocol in two containers of a pod: they share its network. Init
 /// containers have ended by then.
 pub(super) fn port_clashes(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {

@@ -56,15 +56,39 @@ fn the_mode_has_the_roles_that_it_needs() {
     let mut idle = role.clone();
     idle["replicas"] = json!(0);
     assert_rules("/spec/mxReplicaSpecs", json!({"Worker": idle}), &[&nobody]);
-    let tracker = format!(
-        "{path}.Worker: Worker is not allowed with jobMode MXTune: allowed are TunerTracker, TunerServer, Tuner"
+    let alien = format!(
+        "{path}.Worker: Worker is not allowed with jobMode MXTune (TunerTracker, TunerServer, Tuner): it is a role of \
+         MXTrain"
     );
     let mut tune = with("/spec/mxReplicaSpecs", json!({"Worker": role}))["spec"].clone();
     tune["jobMode"] = json!("MXTune");
-    let all = format!(
-        "{path}: MXTune needs TunerTracker, TunerServer and Tuner; missing: TunerTracker TunerServer Tuner"
-    );
-    assert_rules("/spec", tune, &[&tracker, &all]);
+    assert_rules("/spec", tune, &[&alien]);
+}
+
+#[test]
+fn a_mistake_is_not_followed_by_what_it_seems_to_leave_out() {
+    let allowed = "allowed are Scheduler, Server, Worker, TunerTracker, TunerServer, Tuner";
+    let roles = job()["spec"]["mxReplicaSpecs"].clone();
+    let mut spec = json!({
+        "jobMode": "MXTrain",
+        "successPolicy": "AllWorkers",
+        "mxReplicaSpecs": {"Schedular": roles["Scheduler"], "Server": roles["Server"]},
+    });
+    let unknown = |name: &str, meant: &str| {
+        format!(
+            "error: spec.mxReplicaSpecs.{name}: unknown replica type {name:?} (did you mean {meant}?): {allowed}"
+        )
+    };
+    assert_rules("/spec", spec.clone(), &[&unknown("Schedular", "Scheduler")]);
+
+    spec["mxReplicaSpecs"] = json!({"Wroker": roles["Worker"]});
+    assert_rules("/spec", spec, &[&unknown("Wroker", "Worker")]);
+
+    let one = &roles["Scheduler"];
+    let tuning = json!({"TunerTracker": one, "TunerServer": one, "Server": one});
+    let mixed = "error: spec.mxReplicaSpecs: roles of more than one mode in one job: keep those of MXTrain \
+                 (Scheduler, Server, Worker) or MXTune (TunerTracker, TunerServer, Tuner)";
+    assert_rules("/spec", json!({"mxReplicaSpecs": tuning}), &[mixed]);
 }
 
 // contract: 3.5
@@ -75,7 +99,9 @@ fn all_workers_needs_one() {
     assert_rules(
         "/spec",
         spec,
-        &["error: spec.successPolicy: AllWorkers needs a Worker (replicas 1 or more)"],
+        &[
+            "error: spec.successPolicy: AllWorkers needs a Worker (replicas 1 or more): leave successPolicy out in a job without one",
+        ],
     );
 }
 

@@ -24,6 +24,17 @@ pub(super) fn has_any<'a>(roles: &str, names: impl IntoIterator<Item = &'a str>)
     format!("{roles}.exists(k, {})", is_one_of("k", names))
 }
 
+/// The map of roles that `roles` names has none but these.
+pub(super) fn has_only<'a>(roles: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    format!("{roles}.all(k, {})", is_one_of("k", names))
+}
+
+/// A key of `map` for which `condition` on `k` holds. Which one of several, the server does not say:
+/// maps have no order, and `min()` is over the cost budget.
+pub(super) fn a_key(map: &str, condition: &str) -> String {
+    format!("{map}.filter(k, {condition})[0]")
+}
+
 /// The map of roles that `map` names has a replica of `role`.
 pub(super) fn has_replica(map: &str, role: &Role) -> String {
     format!(

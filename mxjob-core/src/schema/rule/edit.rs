@@ -1,8 +1,8 @@
 //! Rules about edits of a job.
 
-use super::mode::{effective, effective_cel};
+use super::mode::{effective, effective_cel, is_mixed, unmixed_cel};
 use super::roles::path;
-use super::{Subject, Validation};
+use super::{Subject, Validation, cel};
 use crate::api::v1::{JobSpec, ReplicaSpec};
 use crate::problem::Problem;
 use crate::role::RoleTable;
@@ -41,15 +41,22 @@ pub(super) fn managed_by(job: &Subject<'_>) -> Vec<Problem> {
         .collect()
 }
 
+const MODE: &str = "create a new job for another mode";
+
 pub(super) fn mode_cel(table: &RoleTable) -> Validation {
     let (now, before) = (
         effective_cel(table, "self"),
         effective_cel(table, "oldSelf"),
     );
-    let rule =
-        format!("!has(self.mxReplicaSpecs) || !has(oldSelf.mxReplicaSpecs) || {now} == {before}");
-    Validation::new(Place::Spec, rule, "jobMode is immutable")
-        .saying(format!("'jobMode is immutable: it is ' + {before}"))
+    // Of mixed roles another rule speaks: which of them are the mistake cannot be told.
+    let unmixed = unmixed_cel(table);
+    let rule = format!(
+        "!has(self.mxReplicaSpecs) || !has(oldSelf.mxReplicaSpecs) || !({unmixed}) || {now} == {before}"
+    );
+    Validation::new(Place::Spec, rule, format!("jobMode is immutable; {MODE}"))
+        .saying(format!(
+            "'jobMode is immutable: it is ' + {before} + '; {MODE}'"
+        ))
         .about(".jobMode")
 }
 
@@ -58,8 +65,9 @@ pub(super) fn mode(table: &'static RoleTable, job: &Subject<'_>) -> Vec<Problem>
     let before = job
         .old
         .map(|old| name(old.spec))
-        .filter(|before| *before != name(job.spec));
-    let problem = |before| Problem::error("spec.jobMode", format!("is immutable: it is {before}"));
+        .filter(|before| *before != name(job.spec) && !is_mixed(table, job.spec));
+    let message = |before| format!("is immutable: it is {before}; {MODE}");
+    let problem = |before| Problem::error("spec.jobMode", message(before));
     before.map(problem).into_iter().collect()
 }
 
@@ -87,7 +95,8 @@ pub(super) fn templates_cel() -> Validation {
         format!("the template of a role {TEMPLATE}"),
     )
     .saying(format!(
-        "{old}.filter(k, {changed})[0] + '.template {TEMPLATE}'"
+        "{} + '.template {TEMPLATE}'",
+        cel::a_key(old, &changed)
     ))
     .about(".spec.mxReplicaSpecs")
 }

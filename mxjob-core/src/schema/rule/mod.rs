@@ -20,6 +20,7 @@ pub use policy::Flat;
 
 pub(crate) use pod::{containers, is_same as same_port, number as port_number};
 pub(crate) use policy::failure_rules;
+pub use roles::MAX_REPLICAS;
 pub(crate) use roles::{has_replica, path as role_path};
 
 /// A rule of a role set.
@@ -34,6 +35,8 @@ pub enum Rule {
     RoleOnce,
     /// A role has as many replicas as was declared.
     Replicas(RoleId),
+    /// All roles together have no more replicas than a cluster could run.
+    Size,
     /// A role has one of the restart policies that were declared.
     RestartPolicy(RoleId),
     /// The roles that a role requires have replicas when it has.
@@ -140,14 +143,16 @@ pub struct Before<'a> {
 impl Rule {
     /// The rules that a role set has; those that could not be broken are left out.
     pub fn of(table: &'static RoleTable) -> Vec<Self> {
+        // Where several are broken, the first is the mistake and the others may follow from it.
         let mut rules = vec![Self::Spec, Self::RoleKnown, Self::RoleOnce];
+        rules.extend([Self::ManagedBy, Self::ModeStays]);
         rules.extend(roles::rules(table));
         rules.extend(mode::rules(table));
         rules.extend(pod::rules(table));
         rules.extend([Self::Name, Self::PodNames]);
         rules.extend(Flat::ALL.map(Self::Agrees));
         rules.extend([Self::ExitCode, Self::FailureRole]);
-        rules.extend([Self::ManagedBy, Self::ModeStays, Self::Templates]);
+        rules.push(Self::Templates);
         rules
     }
 
@@ -158,6 +163,7 @@ impl Rule {
             Self::RoleKnown => roles::known_cel(table),
             Self::RoleOnce => roles::once_cel(),
             Self::Replicas(id) => roles::replicas_cel(table.role(id)),
+            Self::Size => roles::size_cel(table),
             Self::RestartPolicy(id) => roles::restart_cel(table.role(id)),
             Self::Requires(id) => roles::requires_cel(table, table.role(id)),
             Self::ModeRoles(mode) => mode::roles_cel(table, mode),
@@ -187,6 +193,7 @@ impl Rule {
             Self::RoleKnown => roles::known(table, job.spec),
             Self::RoleOnce => roles::once(job.spec),
             Self::Replicas(id) => roles::replicas(table.role(id), job.spec),
+            Self::Size => roles::size(table, job.spec),
             Self::RestartPolicy(id) => roles::restart(table.role(id), job.spec),
             Self::Requires(id) => roles::requires(table, table.role(id), job.spec),
             Self::ModeRoles(mode) => mode::roles(table, mode, job.spec),

@@ -1,15 +1,13 @@
 //! Rules about the mode of a job and the roles that it needs.
 
-use super::roles::{has_replica, path};
+use super::roles::{ROLES, has_only_known, has_only_known_cel, has_replica, path};
 use super::{Rule, Validation, cel};
 use crate::api::v1::{JobSpec, SuccessPolicy};
 use crate::problem::Problem;
 use crate::role::{Mode, Role, RoleTable};
 use crate::schema::Place;
 
-/// Where all of these are about.
-const ROLES: &str = "spec.mxReplicaSpecs";
-/// The same in CEL, from the spec.
+/// The map of roles in CEL, from the spec.
 const MAP: &str = "self.mxReplicaSpecs";
 
 /// The rules about modes that this set can break.
@@ -61,12 +59,11 @@ fn names<'a>(table: &'a RoleTable, mode: &'a Mode) -> impl Iterator<Item = &'sta
 fn foreign<'a>(
     table: &'a RoleTable,
     mode: &'a Mode,
-) -> impl Iterator<Item = &'static str> + use<'a> {
+) -> impl Iterator<Item = &'static Role> + use<'a> {
     table
         .roles
         .iter()
         .filter(move |role| role.mode != mode.name)
-        .map(|role| role.name)
 }
 
 fn chiefs<'a>(
@@ -96,19 +93,23 @@ fn has_any(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> bool {
     names(table, mode).any(|role| has(spec, role))
 }
 
-/// The job runs in `mode`, as it says or as its roles do.
+/// The job runs in `mode`, as it says or as its roles do, and has no roles but those of `mode`:
+/// where others are, or names that are no roles, these are the mistake and not what seems to lack.
 fn runs_in(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> bool {
-    match &spec.job_mode {
+    let named = match &spec.job_mode {
         Some(name) => name == mode.name,
         None => has_any(table, mode, spec),
-    }
+    };
+    let of_mode = |key: &String| names(table, mode).any(|role| key.eq_ignore_ascii_case(role));
+    named && spec.mx_replica_specs.keys().all(of_mode)
 }
 
 fn runs_in_cel(table: &RoleTable, mode: &Mode) -> String {
-    let any = cel::has_any(MAP, names(table, mode));
     format!(
-        "(has(self.jobMode) ? self.jobMode == {} : {any})",
-        cel::text(mode.name)
+        "((has(self.jobMode) ? self.jobMode == {} : {}) && {})",
+        cel::text(mode.name),
+        cel::has_any(MAP, names(table, mode)),
+        cel::has_only(MAP, names(table, mode))
     )
 }
 
@@ -120,60 +121,69 @@ fn validation(rule: &str, message: impl Into<String>) -> Validation {
 
 pub(super) fn roles_cel(table: &RoleTable, mode: &Mode) -> Validation {
     let name = cel::text(mode.name);
-    let foreign = cel::is_one_of("k", foreign(table, mode));
-    let rule =
-        format!("!has(self.jobMode) || self.jobMode != {name} || !{MAP}.exists(k, {foreign})");
-    let allowed = allowed(table, mode);
-    validation(
-        &rule,
-        format!(
-            "jobMode {} allows {}",
-            mode.name,
-            cel::list(names(table, mode))
-        ),
-    )
-    .saying(format!("{MAP}.filter(k, {foreign})[0] + ' {allowed}'"))
+    let alien = cel::is_one_of("k", foreign(table, mode).map(|role| role.name));
+    let rule = format!("!has(self.jobMode) || self.jobMode != {name} || !{MAP}.exists(k, {alien})");
+    let others = table.modes.iter().filter(|other| other.name != mode.name);
+    let given = others.map(|other| {
+        let there = cel::has_any(MAP, names(table, other));
+        format!("({there} ? ' {}' : '')", other.name)
+    });
+    let given: Vec<_> = given.collect();
+    let message = format!(
+        "jobMode {} allows {}",
+        mode.name,
+        cel::all(names(table, mode))
+    );
+    validation(&rule, message.clone()).saying(format!(
+        "'{message}; the job has roles of' + {}",
+        given.join(" + ")
+    ))
 }
 
 pub(super) fn roles(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> Vec<Problem> {
     let named = spec.job_mode.as_deref() == Some(mode.name);
-    let foreign = |key: &&String| foreign(table, mode).any(|role| key.eq_ignore_ascii_case(role));
+    let foreign =
+        |key: &&String| foreign(table, mode).any(|role| key.eq_ignore_ascii_case(role.name));
     let keys = spec
         .mx_replica_specs
         .keys()
         .filter(|key| named && foreign(key));
-    keys.map(|key| Problem::error(path(key), format!("{key} {}", allowed(table, mode))))
+    let of = |key: &str| table.find(key).map_or("", |id| table.role(id).mode);
+    let message = |key: &str| format!("{key} {} {}", misplaced(table, mode), of(key));
+    keys.map(|key| Problem::error(path(key), message(key)))
         .collect()
 }
 
-fn allowed(table: &RoleTable, mode: &Mode) -> String {
+fn misplaced(table: &RoleTable, mode: &Mode) -> String {
     format!(
-        "is not allowed with jobMode {}: allowed are {}",
+        "is not allowed with jobMode {} ({}): it is a role of",
         mode.name,
         cel::list(names(table, mode))
     )
 }
 
 pub(super) fn mixed_cel(table: &RoleTable) -> Validation {
+    validation(&unmixed_cel(table), mixed_message(table))
+}
+
+/// The job names its mode, or its roles are of one.
+pub(super) fn unmixed_cel(table: &RoleTable) -> String {
     let any = table
         .modes
         .iter()
         .map(|mode| cel::has_any(MAP, names(table, mode)));
     let counted: Vec<_> = any.map(|any| format!("({any} ? 1 : 0)")).collect();
-    validation(
-        &format!("has(self.jobMode) || {} <= 1", counted.join(" + ")),
-        mixed_message(table),
-    )
+    format!("has(self.jobMode) || {} <= 1", counted.join(" + "))
+}
+
+/// Roles of several modes, and no word about which is meant.
+pub(super) fn is_mixed(table: &RoleTable, spec: &JobSpec) -> bool {
+    let modes = table.modes.iter().filter(|mode| has_any(table, mode, spec));
+    spec.job_mode.is_none() && modes.count() > 1
 }
 
 pub(super) fn mixed(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
-    let modes = table
-        .modes
-        .iter()
-        .filter(|mode| has_any(table, mode, spec))
-        .count();
-    let broken = spec.job_mode.is_none() && modes > 1;
-    broken
+    is_mixed(table, spec)
         .then(|| Problem::error(ROLES, mixed_message(table)))
         .into_iter()
         .collect()
@@ -186,8 +196,8 @@ fn mixed_message(table: &RoleTable) -> String {
         .map(|mode| format!("{} ({})", mode.name, cel::list(names(table, mode))));
     let modes: Vec<_> = modes.collect();
     format!(
-        "roles of more than one mode in one job: {}",
-        cel::list(modes.iter().map(String::as_str))
+        "roles of more than one mode in one job: keep those of {}",
+        cel::either(modes.iter().map(String::as_str))
     )
 }
 
@@ -196,6 +206,7 @@ pub(super) fn needs_cel(table: &RoleTable, mode: &Mode) -> Validation {
         .map(|role| (role, cel::has_any(MAP, [role.name])))
         .collect();
     let all: Vec<_> = each.iter().map(|(_, there)| there.as_str()).collect();
+    // A list of those that lack cannot be joined: that is over the cost budget.
     let missing = each
         .iter()
         .map(|(role, there)| format!("({there} ? '' : ' {}')", role.name));
@@ -270,8 +281,11 @@ fn workers(table: &RoleTable) -> impl Iterator<Item = &'static Role> {
 pub(super) fn all_workers_cel(table: &RoleTable) -> Validation {
     let any = cel::has_replica_of_any(MAP, workers(table));
     let any = if any.is_empty() { "false" } else { &any };
+    let known = has_only_known_cel(table, MAP);
     let mut validation = validation(
-        &format!("!has(self.successPolicy) || self.successPolicy != 'AllWorkers' || {any}"),
+        &format!(
+            "!has(self.successPolicy) || self.successPolicy != 'AllWorkers' || !{known} || {any}"
+        ),
         all_workers_message(table),
     );
     validation.field_path = Some(".successPolicy".to_owned());
@@ -280,7 +294,8 @@ pub(super) fn all_workers_cel(table: &RoleTable) -> Validation {
 
 pub(super) fn all_workers(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
     let asked = spec.success_policy == Some(SuccessPolicy::AllWorkers);
-    let broken = asked && !workers(table).any(|role| has_replica(spec, role));
+    let broken =
+        asked && has_only_known(table, spec) && !workers(table).any(|role| has_replica(spec, role));
     broken
         .then(|| Problem::error("spec.successPolicy", all_workers_message(table)))
         .into_iter()
@@ -295,7 +310,7 @@ fn all_workers_message(table: &RoleTable) -> String {
         return "AllWorkers is not possible: no role is a worker".to_owned();
     }
     format!(
-        "AllWorkers needs {} (replicas 1 or more)",
+        "AllWorkers needs {} (replicas 1 or more): leave successPolicy out in a job without one",
         cel::either(each.iter().map(String::as_str))
     )
 }

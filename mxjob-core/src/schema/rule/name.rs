@@ -1,5 +1,6 @@
 //! Rules about the object as a whole: it has a spec, and names that make valid pod names.
 
+use super::roles::replicas_of;
 use super::{Subject, Validation, cel};
 use crate::api::v1::JobSpec;
 use crate::problem::Problem;
@@ -66,12 +67,17 @@ pub(super) fn pods_cel(table: &RoleTable) -> Validation {
         "size(self.metadata.name) + size(k) + 2 + size(string({now} > 0 ? {now} - 1 : 0)) <= {LABEL}"
     );
     let rule = format!("!(has(self.spec) && has({map})) || {same} || {map}.all(k, {fits})");
-    Validation::new(Place::Object, rule, format!("pod name <job>-<role>-<index> {TOO_LONG}"))
-        .saying(format!(
-            "'the name of the last pod of ' + {map}.filter(k, !({fits}))[0] + ', <job>-<role>-<highest index>, {TOO_LONG}'"
-        ))
-        .about(".metadata.name")
-        .seeing_creation()
+    Validation::new(
+        Place::Object,
+        rule,
+        format!("pod name <job>-<role>-<index> {TOO_LONG}"),
+    )
+    .saying(format!(
+        "'the name of the last pod of ' + {} + ', <job>-<role>-<highest index>, {TOO_LONG}'",
+        cel::a_key(map, &format!("!({fits})"))
+    ))
+    .about(".metadata.name")
+    .seeing_creation()
 }
 
 const TOO_LONG: &str = "is longer than 63 characters: shorten metadata.name";
@@ -84,7 +90,7 @@ pub(super) fn pods(table: &RoleTable, job: &Subject<'_>) -> Vec<Problem> {
         return Vec::new();
     }
     let last = |key: &str| {
-        let index = (replicas(table, job.spec, key) - 1).max(0);
+        let index = (replicas_of(table, job.spec, key) - 1).max(0);
         format!("{}-{}-{index}", job.name, key.to_ascii_lowercase())
     };
     let names = job.spec.mx_replica_specs.keys().map(|key| (key, last(key)));
@@ -101,21 +107,7 @@ pub(super) fn pods(table: &RoleTable, job: &Subject<'_>) -> Vec<Problem> {
 fn is_same_size(table: &RoleTable, spec: &JobSpec, old: &JobSpec) -> bool {
     let same = |key: &String| {
         old.mx_replica_specs.contains_key(key)
-            && replicas(table, spec, key) == replicas(table, old, key)
+            && replicas_of(table, spec, key) == replicas_of(table, old, key)
     };
     spec.mx_replica_specs.keys().all(same)
-}
-
-/// How many replicas the entry of that very key asks for.
-fn replicas(table: &RoleTable, spec: &JobSpec, key: &str) -> i64 {
-    let default = || {
-        table
-            .find(key)
-            .map_or(1, |id| i64::from(table.role(id).default))
-    };
-    let entry = spec
-        .mx_replica_specs
-        .get(key)
-        .and_then(|entry| entry.replicas);
-    entry.map_or_else(default, i64::from)
 }

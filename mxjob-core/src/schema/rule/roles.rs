@@ -17,6 +17,7 @@ pub(super) fn rules(table: &'static RoleTable) -> impl Iterator<Item = Rule> {
     };
     of(bounded)
         .map(Rule::Replicas)
+        .chain([Rule::Size])
         .chain(of(restricted).map(Rule::RestartPolicy))
         .chain(of(|role| !role.requires.is_empty()).map(Rule::Requires))
 }
@@ -44,6 +45,9 @@ fn names(table: &RoleTable) -> impl Iterator<Item = &'static str> {
     table.roles.iter().map(|role| role.name)
 }
 
+/// The path of the map of roles.
+pub(super) const ROLES: &str = "spec.mxReplicaSpecs";
+
 /// The path of a role's entry.
 pub(crate) fn path(key: &str) -> String {
     Path::ROOT
@@ -58,12 +62,25 @@ pub(super) fn known_cel(table: &RoleTable) -> Validation {
     let allowed = format!("allowed are {}", cel::list(names(table)));
     Validation::new(
         Place::Roles,
-        format!("self.all(k, {known})"),
+        has_only_known_cel(table, "self"),
         format!("unknown replica type: {allowed}"),
     )
     .saying(format!(
-        r#"'unknown replica type "' + self.filter(k, !({known}))[0] + '": {allowed}'"#
+        r#"'unknown replica type "' + {} + '": {allowed}'"#,
+        cel::a_key("self", &format!("!({known})"))
     ))
+}
+
+/// No name is one that [`known`] refuses. Rules about what lacks ask for it: a misspelt name may be
+/// what they miss.
+pub(super) fn has_only_known(table: &RoleTable, spec: &JobSpec) -> bool {
+    let mut keys = spec.mx_replica_specs.keys();
+    keys.all(|key| table.find(key).is_some())
+}
+
+/// The same in CEL, about the map of roles that `map` names.
+pub(super) fn has_only_known_cel(table: &RoleTable, map: &str) -> String {
+    cel::has_only(map, names(table))
 }
 
 pub(super) fn known(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
@@ -89,19 +106,24 @@ pub(super) fn unknown_role(table: &RoleTable, name: &str) -> String {
 pub(super) fn once_cel() -> Validation {
     let same = "n.lowerAscii() == k.lowerAscii()";
     let rule = format!("self.all(k, self.exists_one(n, {same}))");
-    Validation::new(Place::Roles, rule, "two keys name one replica type: keep one").saying(format!(
-        r#"'"' + self.filter(k, self.exists(n, n != k && {same}))[0] + '": another key names the same replica type in other letter case; keep one'"#
-    ))
+    let later = cel::a_key("self", &format!("self.exists(n, n < k && {same})"));
+    Validation::new(
+        Place::Roles,
+        rule,
+        format!("a role is named twice: {TWICE}"),
+    )
+    .saying(format!(r#"'"' + {later} + '": {TWICE}'"#))
 }
 
 pub(super) fn once(spec: &JobSpec) -> Vec<Problem> {
     let keys = spec.mx_replica_specs.keys();
     let twin = |key: &String| entries(spec, key).any(|(other, _)| other < key);
-    let message = "another key names the same replica type in other letter case; keep one";
     keys.filter(|key| twin(key))
-        .map(|key| Problem::error(path(key), message))
+        .map(|key| Problem::error(path(key), TWICE))
         .collect()
 }
+
+const TWICE: &str = "another key names the same replica type in other letter case; keep one";
 
 pub(super) fn replicas_cel(role: &Role) -> Validation {
     let mut wrong = Vec::new();
@@ -182,19 +204,27 @@ fn restart_message(role: &Role) -> String {
 pub(super) fn requires_cel(table: &RoleTable, role: &Role) -> Validation {
     let required = required(table, role).map(|other| cel::has_replica("self", other));
     let expression = format!(
-        "!({}) || ({})",
+        "!({}) || !{} || ({})",
         cel::has_replica("self", role),
+        cel::has_only("self", peers(table, role)),
         required.collect::<Vec<_>>().join(" && ")
     );
     Validation::new(Place::Roles, expression, requires_message(role))
 }
 
 pub(super) fn requires(table: &RoleTable, role: &Role, spec: &JobSpec) -> Vec<Problem> {
-    let broken =
-        has_replica(spec, role) && !required(table, role).all(|other| has_replica(spec, other));
+    let of_mode = |key: &String| peers(table, role).any(|peer| key.eq_ignore_ascii_case(peer));
+    let broken = has_replica(spec, role)
+        && spec.mx_replica_specs.keys().all(of_mode)
+        && !required(table, role).all(|other| has_replica(spec, other));
     let keys = entries(spec, role.name).filter(|_| broken).take(1);
     keys.map(|(key, _)| Problem::error(path(key), requires_message(role)))
         .collect()
+}
+
+/// The roles of the same mode. Beside others, what lacks is not the mistake.
+fn peers<'a>(table: &'a RoleTable, role: &Role) -> impl Iterator<Item = &'static str> + use<'a> {
+    table.roles_of(role.mode).map(|id| table.role(id).name)
 }
 
 fn required(table: &RoleTable, role: &Role) -> impl Iterator<Item = &'static Role> {
@@ -212,4 +242,49 @@ fn requires_message(role: &Role) -> String {
         role.name,
         cel::all(each.iter().map(String::as_str))
     )
+}
+
+/// Most replicas of a job, all roles together: two thirds of the pods that Kubernetes supports in a
+/// whole cluster (150,000). A job that asks for two billion is a typing error, and working out its
+/// layout would take the operator's memory from everybody else's jobs.
+pub const MAX_REPLICAS: i64 = 100_000;
+
+pub(super) fn size_cel(table: &RoleTable) -> Validation {
+    let each = cel::replicas(table, "self", "k");
+    Validation::new(
+        Place::Roles,
+        format!("self.map(k, {each}).sum() <= {MAX_REPLICAS}"),
+        format!("too many replicas in all: {}", size_message()),
+    )
+}
+
+pub(super) fn size(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
+    let each = spec
+        .mx_replica_specs
+        .keys()
+        .map(|key| replicas_of(table, spec, key));
+    let total: i64 = each.sum();
+    let message = || format!("{total} replicas in all: {}", size_message());
+    (total > MAX_REPLICAS)
+        .then(|| Problem::error(ROLES, message()))
+        .into_iter()
+        .collect()
+}
+
+fn size_message() -> String {
+    format!("at most {MAX_REPLICAS}, a cluster has no more pods")
+}
+
+/// How many replicas the entry of that very key asks for.
+pub(super) fn replicas_of(table: &RoleTable, spec: &JobSpec, key: &str) -> i64 {
+    let default = || {
+        table
+            .find(key)
+            .map_or(1, |id| i64::from(table.role(id).default))
+    };
+    let entry = spec
+        .mx_replica_specs
+        .get(key)
+        .and_then(|entry| entry.replicas);
+    entry.map_or_else(default, i64::from)
 }

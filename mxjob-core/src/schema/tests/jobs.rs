@@ -22,8 +22,22 @@ pub(super) fn job(table: &'static RoleTable) -> BoxedStrategy<Value> {
 /// The spec of a job.
 pub(super) fn spec(table: &'static RoleTable) -> BoxedStrategy<Value> {
     let modes: Vec<_> = table.modes.iter().map(|mode| mode.name).collect();
-    let mode = prop_oneof![2 => Just(None), 3 => select(modes).prop_map(|mode| Some(json!(mode)))];
-    let roles = btree_map(role_key(table), replicas(table), 1..5);
+    // Most jobs are of one mode, or the rules about what a mode lacks would rarely be asked.
+    select(modes)
+        .prop_flat_map(move |home| spec_of(table, home))
+        .boxed()
+}
+
+fn spec_of(table: &'static RoleTable, home: &'static str) -> BoxedStrategy<Value> {
+    let modes: Vec<_> = table.modes.iter().map(|mode| mode.name).collect();
+    let mode = prop_oneof![
+        3 => Just(None),
+        3 => Just(Some(json!(home))),
+        1 => select(modes).prop_map(|mode| Some(json!(mode))),
+    ];
+    let of_home: Vec<_> = table.roles_of(home).map(|id| table.role(id).name).collect();
+    let key = prop_oneof![12 => cased(of_home), 1 => role_key(table)];
+    let roles = btree_map(key, replicas(table), 1..5);
     let success = rarely(select(vec![json!(""), json!("AllWorkers")]));
     let failure = rarely(vec(failure_rule(table), 0..3).prop_map(|rules| json!({"rules": rules})));
     (mode, roles, success, failure, run_policy(), policies())
@@ -55,22 +69,25 @@ fn rarely<T: std::fmt::Debug + 'static>(
 
 /// A role in some letter case, or none of the set.
 fn role_key(table: &'static RoleTable) -> BoxedStrategy<String> {
-    let names: Vec<_> = table.roles.iter().map(|role| role.name).collect();
+    let names = table.roles.iter().map(|role| role.name).collect();
+    prop_oneof![4 => cased(names), 1 => Just("Boss".to_owned())].boxed()
+}
+
+fn cased(names: Vec<&'static str>) -> BoxedStrategy<String> {
     let any = (select(names.clone()), 0..3_u8).prop_map(|(name, case)| match case {
         0 => name.to_lowercase(),
         1 => name.to_uppercase(),
         _ => name.to_owned(),
     });
-    prop_oneof![6 => select(names).prop_map(str::to_owned), 2 => any, 1 => Just("Boss".to_owned())]
-        .boxed()
+    prop_oneof![6 => select(names).prop_map(str::to_owned), 1 => any].boxed()
 }
 
 fn replicas(table: &'static RoleTable) -> BoxedStrategy<Value> {
     let count = prop_oneof![
-        Just(None),
-        (0..6_i32).prop_map(Some),
-        Just(Some(1)),
-        Just(Some(99_999))
+        4 => Just(None),
+        4 => (0..6_i32).prop_map(Some),
+        4 => Just(Some(1)),
+        1 => select(vec![99_999, i32::MAX]).prop_map(Some),
     ];
     let restart = rarely(select(vec!["Never", "OnFailure", "Always", "ExitCode"]));
     (count, restart, pod(table))

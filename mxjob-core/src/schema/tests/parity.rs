@@ -1,5 +1,6 @@
 //! Each rule says the same in CEL and in Rust.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use kube_core::cel::{CompiledSchema, ValidationErrors, Validator, compile_schema};
@@ -77,13 +78,22 @@ fn spec(object: &Value) -> JobSpec {
     serde_json::from_value(object["spec"].clone()).unwrap()
 }
 
-/// Judges the object both ways by every rule; counts the refusals.
+/// What the rules have said so far.
+#[derive(Debug, Default)]
+struct Verdicts {
+    judged: usize,
+    /// No rule had anything to say.
+    valid: usize,
+    refused: BTreeMap<String, usize>,
+}
+
+/// Judges the object both ways by every rule.
 fn agree(
     table: &'static RoleTable,
     rules: &Rules,
     new: &Value,
     old: Option<&Value>,
-    refused: &mut BTreeMap<String, usize>,
+    verdicts: &mut Verdicts,
 ) -> Result<(), TestCaseError> {
     let now = spec(new);
     let before = old.map(|old| {
@@ -109,6 +119,7 @@ fn agree(
         .into_iter()
         .flat_map(ValidationErrors::into_vec)
         .collect();
+    let mut valid = true;
     for (rule, text) in &rules.all {
         let cel: Vec<_> = errors.iter().filter(|error| error.rule == *text).collect();
         let rust = rule.verdict(table, &subject);
@@ -121,41 +132,50 @@ fn agree(
             rust
         );
         if !rust.is_empty() {
-            *refused.entry(super::label(*rule)).or_default() += 1;
+            valid = false;
+            *verdicts.refused.entry(super::label(*rule)).or_default() += 1;
         }
     }
+    verdicts.judged += 1;
+    verdicts.valid += usize::from(valid);
     Ok(())
 }
 
-fn every_rule_refused_something(rules: &Rules, refused: &BTreeMap<String, usize>, write: Write) {
+/// Each rule has refused a job and has let one pass, and some jobs have passed them all.
+fn every_rule_has_said_both(rules: &Rules, verdicts: &Verdicts, write: Write) {
     for (rule, _) in &rules.all {
+        // A spec is always there; of the others some only look at creations, some only at edits.
         let of_edits = matches!(rule, Rule::ManagedBy | Rule::ModeStays | Rule::Templates);
-        let silent = matches!(rule, Rule::Spec) || of_edits != (write == Write::Edit);
+        let silent = match write {
+            Write::Creation => of_edits || matches!(rule, Rule::Spec),
+            Write::Edit => matches!(rule, Rule::Spec | Rule::Name),
+        };
+        let refused = verdicts.refused.get(&super::label(*rule)).copied();
+        let both = 1..verdicts.judged;
         assert!(
-            silent || refused.contains_key(&super::label(*rule)),
-            "{rule:?} was never broken: {refused:?}"
+            silent && refused.is_none() || both.contains(&refused.unwrap_or_default()),
+            "{rule:?} has not said both: {verdicts:?}"
         );
     }
+    assert!(verdicts.valid > 0, "no job was right: {verdicts:?}");
 }
 
 fn creations(table: &'static RoleTable) {
     let rules = Rules::of(table, Write::Creation);
-    let mut refused = BTreeMap::new();
-    let counts = std::cell::RefCell::new(&mut refused);
-    let judged = |job: Value| agree(table, &rules, &job, None, &mut counts.borrow_mut());
+    let verdicts = RefCell::new(Verdicts::default());
+    let judged = |job: Value| agree(table, &rules, &job, None, &mut verdicts.borrow_mut());
     runner().run(&jobs::job(table), judged).unwrap();
-    every_rule_refused_something(&rules, &refused, Write::Creation);
+    every_rule_has_said_both(&rules, &verdicts.borrow(), Write::Creation);
 }
 
 fn edits(table: &'static RoleTable) {
     let rules = Rules::of(table, Write::Edit);
-    let mut refused = BTreeMap::new();
-    let counts = std::cell::RefCell::new(&mut refused);
+    let verdicts = RefCell::new(Verdicts::default());
     let judged = |(old, new): (Value, Value)| {
-        agree(table, &rules, &new, Some(&old), &mut counts.borrow_mut())
+        agree(table, &rules, &new, Some(&old), &mut verdicts.borrow_mut())
     };
     runner().run(&jobs::edited(table), judged).unwrap();
-    every_rule_refused_something(&rules, &refused, Write::Edit);
+    every_rule_has_said_both(&rules, &verdicts.borrow(), Write::Edit);
 }
 
 // contract: 3.13
