@@ -19,6 +19,7 @@ pub mod binaries;
 mod certificates;
 mod control_plane;
 pub mod deadline;
+pub mod http;
 pub mod kubelet;
 #[cfg(feature = "real-node")]
 pub mod node;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
 use e2e::kubelet::Behaviour;
-use e2e::{ControlPlane, ScriptedKubelet};
+use e2e::{ControlPlane, ScriptedKubelet, http};
 use kube::api::ListParams;
 use mxjob_core::{MxRole, ReplicaRole as _};
 use operator::{Bench, Operator, PATIENCE, training};
@@ -85,7 +85,7 @@ async fn killed_in_mid_start_it_goes_on_where_it_was() -> Result<()> {
 #[tokio::test]
 async fn told_to_stop_in_mid_start_it_stops_in_good_order() -> Result<()> {
     let (bench, plane) = Bench::shared("told").await?;
-    let operator = Operator::start(plane, &bench.namespace)?;
+    let mut operator = Operator::start(plane, &bench.namespace)?;
     operator.says("caches are complete").await?;
     bench.create(&training("large", 0, WORKERS)).await?;
     some_pods(&bench, 10).await?;
@@ -181,7 +181,7 @@ async fn an_outage_of_the_server_is_survived() -> Result<()> {
     Ok(())
 }
 
-// contract: 11.5
+// contract: 11.5, 11.9
 #[tokio::test]
 async fn a_server_that_hangs_holds_up_no_stop() -> Result<()> {
     // A control plane of its own: others would be disturbed.
@@ -190,13 +190,22 @@ async fn a_server_that_hangs_holds_up_no_stop() -> Result<()> {
         .install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)])
         .await?;
     let bench = Bench::new(&plane, "hangs").await?;
-    let operator = Operator::start(&plane, &bench.namespace)?;
+    let mut operator = Operator::start(&plane, &bench.namespace)?;
     operator.says("caches are complete").await?;
+    let health = operator.address("health").await?;
+    assert_eq!(http::get(health, "/readyz").await?.0, 200);
     bench.create(&training("large", 0, WORKERS)).await?;
     some_pods(&bench, 10).await?;
     signal_apiserver(&plane, "-STOP").await?;
-    let status = operator.terminate(Duration::from_secs(5)).await;
+    operator.tell_to_stop()?;
+    let unready = until("the operator not to be ready", PATIENCE, || async {
+        let (status, _, body) = http::get(health, "/readyz").await?;
+        Ok((status, body.as_str()) == (503, "stopping"))
+    })
+    .await;
+    let status = operator.end(Duration::from_secs(5)).await;
     signal_apiserver(&plane, "-CONT").await?;
+    unready?;
     assert!(status?.success());
 
     let _second = Operator::start(&plane, &bench.namespace)?;

@@ -1,9 +1,13 @@
-//! Names of accelerators in resource lists.
+//! Names of accelerators in resource lists, and what belongs to them on a node.
+
+mod config;
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+pub use config::Accelerators;
 
 /// The name that NVIDIA's had before Kubernetes 1.10; nothing knows it any more.
 pub const ALPHA_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";

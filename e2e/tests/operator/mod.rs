@@ -6,16 +6,14 @@
     reason = "of JSON, where a missing key is null"
 )]
 
+mod process;
+
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::ops::Range;
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use e2e::deadline::{self, Seen};
-use e2e::proxy::Proxy;
 use e2e::{ControlPlane, ScriptedKubelet};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, Service};
@@ -25,137 +23,13 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Client, ResourceExt};
 use mxjob_core::{MXJob, MxRole, ReplicaRole as _};
 use serde_json::{Value, json};
-use tempfile::TempDir;
+
+pub(crate) use process::Operator;
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The job that [`Bench::another_life`] makes; its pods' names begin with it.
 pub(crate) const SENTINEL: &str = "sentinel";
-
-/// `mxjob operator` as a process of its own. It is killed in the end.
-pub(crate) struct Operator {
-    child: Child,
-    folder: TempDir,
-}
-
-impl Operator {
-    /// Starts one that looks after `namespace` only.
-    pub(crate) fn start(plane: &ControlPlane, namespace: &str) -> Result<Self> {
-        Self::start_with(plane, &["--namespace", namespace])
-    }
-
-    /// Starts one with these arguments.
-    pub(crate) fn start_with(plane: &ControlPlane, arguments: &[&str]) -> Result<Self> {
-        Self::start_program(env!("CARGO_BIN_EXE_e2e-mxjob"), plane, arguments)
-    }
-
-    /// Starts that program with these arguments.
-    pub(crate) fn start_program(
-        program: &str,
-        plane: &ControlPlane,
-        arguments: &[&str],
-    ) -> Result<Self> {
-        Self::start_at(program, &plane.kubeconfig(), arguments)
-    }
-
-    /// Starts one for `namespace` only, whose way to the server is this one.
-    pub(crate) fn start_through(proxy: &Proxy, namespace: &str) -> Result<Self> {
-        let program = env!("CARGO_BIN_EXE_e2e-mxjob");
-        Self::start_at(program, &proxy.kubeconfig(), &["--namespace", namespace])
-    }
-
-    fn start_at(program: &str, kubeconfig: &Path, arguments: &[&str]) -> Result<Self> {
-        let folder = tempfile::tempdir()?;
-        let log = File::create(folder.path().join("log"))?;
-        let child = Command::new(program)
-            .arg("operator")
-            .arg("--kubeconfig")
-            .arg(kubeconfig)
-            .args(arguments)
-            .env_remove("MXJOB_LOG")
-            .env("RUST_LOG", "info")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .context("cannot start the operator")?;
-        Ok(Self { child, folder })
-    }
-
-    /// Its process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// What it has logged so far.
-    pub(crate) fn log(&self) -> Result<String> {
-        Ok(std::fs::read_to_string(self.folder.path().join("log"))?)
-    }
-
-    /// Waits until it has logged `text`.
-    pub(crate) async fn says(&self, text: &str) -> Result<()> {
-        let what = format!("the operator to say {text:?}");
-        deadline::until(&what, PATIENCE, || async {
-            let log = self.log()?;
-            Ok(if log.contains(text) {
-                Seen::Done(())
-            } else {
-                Seen::NotYet(log)
-            })
-        })
-        .await
-    }
-
-    /// SIGKILL: nothing is finished, nothing is said.
-    pub(crate) fn kill(mut self) -> Result<()> {
-        self.child.kill()?;
-        self.child.wait()?;
-        Ok(())
-    }
-
-    /// SIGTERM, and what it exits with.
-    pub(crate) async fn terminate(self, patience: Duration) -> Result<ExitStatus> {
-        self.tell_to_stop()?;
-        self.end(patience).await
-    }
-
-    /// SIGTERM.
-    pub(crate) fn tell_to_stop(&self) -> Result<()> {
-        let pid = self.child.id().to_string();
-        ensure!(
-            Command::new("kill").arg(&pid).status()?.success(),
-            "cannot send SIGTERM"
-        );
-        Ok(())
-    }
-
-    /// Waits for its end after SIGTERM; what it exits with.
-    pub(crate) async fn end(mut self, patience: Duration) -> Result<ExitStatus> {
-        let child = &mut self.child;
-        let start = std::time::Instant::now();
-        loop {
-            if let Some(status) = child.try_wait()? {
-                return Ok(status);
-            }
-            ensure!(
-                start.elapsed() < patience,
-                "the operator still runs {patience:?} after SIGTERM"
-            );
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    }
-}
-
-impl Drop for Operator {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        if std::thread::panicking() {
-            eprintln!("the operator's log:\n{}", self.log().unwrap_or_default());
-        }
-    }
-}
 
 /// A namespace of the test's own, and ways to look at it.
 pub(crate) struct Bench {

@@ -3,6 +3,7 @@
 //! All memory is in the API: the job's status and the pods' annotations. Time is an argument.
 
 mod accept;
+mod account;
 mod conditions;
 mod counts;
 mod create;
@@ -34,6 +35,7 @@ use crate::wiring::names;
 use draft::Draft;
 use world::World;
 
+pub use account::{Account, Facts, Start};
 pub use debounce::Debounce;
 pub use observed::{ConfigMapView, Observed, PodPhase, PodView, ServiceView};
 pub use wave::Wave;

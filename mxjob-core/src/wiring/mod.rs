@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
+use crate::accelerators::Accelerators;
 use crate::api::v1::Services;
 use crate::job::{Attempt, Job, Replica, RoleSpec, Spec};
 use layout::Layout;
@@ -32,6 +33,7 @@ pub struct Wiring<'a> {
     job: &'a Job,
     spec: &'a Spec,
     addresses: Addresses,
+    accelerators: Option<&'a Accelerators>,
     layout: Option<Layout>,
 }
 
@@ -42,10 +44,18 @@ impl<'a> Wiring<'a> {
             job,
             spec,
             addresses,
+            accelerators: None,
             layout: None,
         };
         wiring.layout = job.table.config_env.map(|_| Layout::of(&wiring));
         wiring
+    }
+
+    /// The same, whose containers get what belongs to the accelerators that they ask for.
+    #[must_use]
+    pub fn with_accelerators(mut self, accelerators: &'a Accelerators) -> Self {
+        self.accelerators = Some(accelerators);
+        self
     }
 
     /// The pod of a replica; `None` when the job has no such role.

@@ -13,7 +13,16 @@ pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attemp
     let mut spec = role.template.spec.clone().unwrap_or_default();
     edit(wiring, role.role, replica.index, &mut spec);
     let ours = env::of_replica(wiring, role, replica);
+    let accelerators = wiring.accelerators;
+    let give = |spec: &mut PodSpec| {
+        if let Some(accelerators) = accelerators {
+            accelerators.apply(role.container(wiring.job.table), spec);
+        }
+    };
+    // The configuration may still know the accelerator by its old name.
+    give(&mut spec);
     accelerators::replace_alpha(&mut spec);
+    give(&mut spec);
     if let Some(layout) = &wiring.layout {
         layout.mount(&wiring.job.meta.name, &mut spec);
     }

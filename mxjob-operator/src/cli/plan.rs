@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use mxjob_core::accelerators::Accelerators;
 use mxjob_core::job::Spec;
 use mxjob_core::wiring::{Addresses, Wiring};
 use mxjob_core::{Job, RoleTable};
 use serde::Serialize;
 
-use super::output;
-use crate::manifest::load_jobs;
+use super::{UNUSABLE, output};
+use crate::manifest::{ConfigFile, load_jobs};
 
 /// What the owner reference says until the job is stored.
 const NO_UID: &str = "(known once the job is stored)";
@@ -21,6 +22,9 @@ pub(super) struct PlanArgs {
     /// Manifest, YAML or JSON; `-` reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
+
+    #[command(flatten)]
+    config: ConfigFile,
 }
 
 /// Prints the services and pods of the jobs in a manifest, in the order of their creation.
@@ -29,12 +33,19 @@ pub(super) fn run(table: &'static RoleTable, args: &PlanArgs) -> ExitCode {
         Ok(jobs) => jobs,
         Err(code) => return code,
     };
+    let accelerators = match args.config.load() {
+        Ok(accelerators) => accelerators,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(UNUSABLE);
+        }
+    };
     for object in jobs {
         let mut job = Job::read(table, &object);
         NO_UID.clone_into(&mut job.meta.uid);
         // The manifest was judged: it has one.
         let Ok(spec) = &job.spec else { continue };
-        let code = print(&job, spec);
+        let code = print(&job, spec, &accelerators);
         if code != ExitCode::SUCCESS {
             return code;
         }
@@ -42,8 +53,8 @@ pub(super) fn run(table: &'static RoleTable, args: &PlanArgs) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn print(job: &Job, spec: &Spec) -> ExitCode {
-    let wiring = Wiring::new(job, spec, Addresses::Cluster);
+fn print(job: &Job, spec: &Spec, accelerators: &Accelerators) -> ExitCode {
+    let wiring = Wiring::new(job, spec, Addresses::Cluster).with_accelerators(accelerators);
     let note = match spec {
         _ if job.meta.managed_elsewhere => {
             "# another controller manages this job: the operator creates nothing\n"

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::manifest::ConfigFile;
+
 /// Arguments of `mxjob operator`. Each is also an environment variable.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OperatorArgs {
@@ -28,6 +30,27 @@ pub(crate) struct OperatorArgs {
     /// ~/.kube/config]
     #[arg(long, env = "MXJOB_KUBECONFIG", value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
+
+    /// Where metrics are served, at /metrics; 0: nowhere
+    #[arg(
+        long,
+        env = "MXJOB_METRICS_BIND_ADDRESS",
+        default_value = ":8080",
+        value_name = "ADDRESS"
+    )]
+    pub(crate) metrics_bind_address: String,
+
+    /// Where it is said whether the operator is alive and ready, at /healthz and /readyz; 0: nowhere
+    #[arg(
+        long,
+        env = "MXJOB_HEALTH_PROBE_BIND_ADDRESS",
+        default_value = ":8081",
+        value_name = "ADDRESS"
+    )]
+    pub(crate) health_probe_bind_address: String,
 
     /// How log lines are written
     #[arg(long, env = "MXJOB_LOG_FORMAT", default_value = "text")]

@@ -9,6 +9,7 @@ use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigErro
 use kube::{Client, Config};
 use tower::util::{MapFutureLayer, MapResponseLayer};
 
+use super::metrics::Metrics;
 use super::throttle::Throttle;
 
 /// When the server says "too many requests" without saying for how long.
@@ -37,10 +38,12 @@ pub(super) enum ClientError {
 }
 
 /// A client for the cluster that the flag, `KUBECONFIG`, `USE_KUBE_CONFIG`, the pod's service account
-/// or `~/.kube/config` names, in this order. `throttle` is paused when the server asks for it.
+/// or `~/.kube/config` names, in this order. `throttle` is paused when the server asks for it,
+/// `metrics` count the requests.
 pub(super) async fn connect(
     flag: Option<&Path>,
     throttle: &Throttle,
+    metrics: &Metrics,
 ) -> Result<Client, ClientError> {
     let mut config = find(flag).await?;
     // Retries below would hide from the throttle that the server has too much to do.
@@ -65,6 +68,7 @@ pub(super) async fn connect(
     });
     Ok(ClientBuilder::try_from(config)
         .map_err(ClientError::Build)?
+        .with_layer(&metrics.requests())
         .with_layer(&pause)
         .with_layer(&rest)
         .build())

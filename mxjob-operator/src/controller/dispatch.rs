@@ -47,6 +47,7 @@ impl Dispatcher<'_> {
         while !self.operator.stop.is_due() {
             if !synced && shared.world().is_synced() {
                 synced = true;
+                self.operator.metrics.leads();
                 tracing::info!("caches are complete, looking after jobs");
             }
             let alarm = if synced { self.hand_out() } else { None };

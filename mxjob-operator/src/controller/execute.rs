@@ -66,7 +66,8 @@ pub(super) async fn execute(
         .spec
         .as_ref()
         .ok()
-        .map(|spec| Wiring::new(job, spec, Addresses::Cluster));
+        .map(|spec| Wiring::new(job, spec, Addresses::Cluster))
+        .map(|wiring| wiring.with_accelerators(&operator.accelerators));
     let worker = Worker {
         operator,
         key,
@@ -171,6 +172,7 @@ impl Worker<'_> {
                 let pod = cluster
                     .create(key, &pod.ok_or(Refusal::NoSuchReplica)?)
                     .await?;
+                self.operator.metrics.pod_created();
                 self.operator.created_pod(key, &pod);
             }
             Action::LabelPod(replica, target) => {

@@ -12,10 +12,12 @@ mod dispatch;
 mod execute;
 mod key;
 mod limit;
+mod metrics;
 mod queue;
 mod raw;
 mod reconcile;
 mod recorder;
+mod server;
 mod shared;
 mod shelf;
 mod stop;
@@ -33,11 +35,14 @@ use mxjob_core::{ReplicaRole, RoleTable};
 
 pub(crate) use args::{LogFormat, OperatorArgs};
 
+use crate::manifest::ConfigError;
 use crate::telemetry;
 use client::ClientError;
 use cluster::Cluster;
+use metrics::Metrics;
 use reconcile::Operator;
 use recorder::Recorder;
+use server::{Answers, BindError};
 use shared::Shared;
 use stop::Stop;
 use throttle::Throttle;
@@ -54,6 +59,12 @@ enum OperatorError {
     /// The system gives no threads or signals.
     #[error("cannot start: {0}")]
     Start(#[from] std::io::Error),
+    /// An address is taken, or not this machine's.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The configuration file cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// There is no way to a cluster.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -85,15 +96,18 @@ fn block_on(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), Operat
 
 async fn operate(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), OperatorError> {
     let stop = Stop::on_signals()?;
+    let accelerators = Arc::new(args.config.load()?);
+    let shared = Arc::new(Shared::new(World::new(&args.namespace)));
+    let metrics = Metrics::new(table);
+    serve(args, &metrics, &shared, &stop).await?;
     let throttle = Throttle::default();
-    let client = client::connect(args.kubeconfig.as_deref(), &throttle).await?;
+    let client = client::connect(args.kubeconfig.as_deref(), &throttle, &metrics).await?;
     if args.install_crds {
         tokio::select! {
             installed = crd::install(&client, table) => installed?,
             () = stop.due() => return Ok(()),
         }
     }
-    let shared = Arc::new(Shared::new(World::new(&args.namespace)));
     let (recorder, last_words) = Recorder::start(client.clone(), table, throttle.clone());
     tracing::info!(version = env!("CARGO_PKG_VERSION"), apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
     watch::start(&client, table, &shared);
@@ -103,6 +117,8 @@ async fn operate(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), O
         cluster,
         shared,
         recorder,
+        metrics,
+        accelerators,
         stop,
     };
     dispatch::dispatch(&operator).await;
@@ -111,5 +127,28 @@ async fn operate(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), O
         tracing::warn!("not every event was sent");
     }
     tracing::info!("mxjob operator has stopped");
+    Ok(())
+}
+
+/// Answers on the addresses that were asked for.
+async fn serve(
+    args: &OperatorArgs,
+    metrics: &Metrics,
+    shared: &Arc<Shared>,
+    stop: &Stop,
+) -> Result<(), BindError> {
+    let for_metrics = server::bind("--metrics-bind-address", &args.metrics_bind_address).await?;
+    let for_health = server::bind(
+        "--health-probe-bind-address",
+        &args.health_probe_bind_address,
+    )
+    .await?;
+    let answers = Answers {
+        metrics: metrics.clone(),
+        shared: shared.clone(),
+        stop: stop.clone(),
+    };
+    answers.serve_metrics(for_metrics);
+    answers.serve_health(for_health);
     Ok(())
 }

@@ -6,13 +6,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kube::api::ResourceExt as _;
-use mxjob_core::plan::{ConfigMapView, Event, Observed, Plan, ServiceView};
+use mxjob_core::accelerators::Accelerators;
+use mxjob_core::plan::{ConfigMapView, Event, Plan, ServiceView, Start};
 use mxjob_core::{Job, RoleTable};
 use tokio::time::Instant;
 
 use super::cluster::{Cluster, Refusal};
 use super::execute::{self, Tally};
 use super::key::JobKey;
+use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::shared::Shared;
 use super::shelf::Version;
@@ -32,6 +34,8 @@ pub(super) struct Operator {
     pub(super) cluster: Cluster,
     pub(super) shared: Arc<Shared>,
     pub(super) recorder: Recorder,
+    pub(super) metrics: Metrics,
+    pub(super) accelerators: Arc<Accelerators>,
     pub(super) stop: Stop,
 }
 
@@ -48,25 +52,26 @@ pub(super) enum Next {
     Retry(Option<Instant>),
 }
 
-fn observed(snapshot: &Snapshot) -> Observed<'_> {
-    Observed {
-        job: &snapshot.stored.job,
-        pods: &snapshot.pods,
-        services: &snapshot.services,
-        config_maps: &snapshot.config_maps,
-    }
-}
-
 impl Operator {
     /// Looks at a job once.
     pub(super) async fn reconcile(&self, key: &JobKey) -> Next {
+        let start = Instant::now();
+        let next = self.look(key).await;
+        self.metrics.reconciled(start.elapsed());
+        next
+    }
+
+    async fn look(&self, key: &JobKey) -> Next {
         let mut unsaid = self.shared.unsaid().take(key);
         self.look_at_strangers(key, &mut unsaid).await;
         let snapshot = self.shared.world().snapshot(key);
         let Some(snapshot) = snapshot else {
+            self.metrics.look(key, None, Instant::now());
             self.shared.world().strangers.forget(key);
             return Next::Rest;
         };
+        let stored = &snapshot.stored;
+        self.metrics.look(key, Some(&stored.job), stored.seen);
         let next = self.carry_on(key, snapshot, &mut unsaid).await;
         self.shared.unsaid().keep(key, unsaid);
         next
@@ -78,15 +83,16 @@ impl Operator {
         for event in unsaid.settle(&stored.version, &job.status) {
             self.recorder.tell(job, event);
         }
-        let missing = unsaid.debounce.missing(&observed(&snapshot));
+        let missing = unsaid.debounce.missing(&snapshot.observed());
         let Some(snapshot) = self.look_for(key, snapshot, missing, unsaid).await else {
             return Next::Retry(None);
         };
-        let plan = unsaid.debounce.plan(&observed(&snapshot), Timestamp::now());
+        let plan = unsaid.debounce.plan(&snapshot.observed(), Timestamp::now());
         if let Some(next) = self.write_status(key, &stored, &plan, unsaid).await {
             return next;
         }
         let tally = execute::execute(self, key, job, &plan.actions, unsaid).await;
+        self.note_start(key, tally);
         if tally.is_wave_over() {
             for event in unsaid.wave.end() {
                 self.recorder.tell(job, event);
@@ -132,6 +138,17 @@ impl Operator {
         Some(snapshot)
     }
 
+    /// Notes whether every pod of a new job is there.
+    fn note_start(&self, key: &JobKey, tally: Tally) {
+        if tally.left > 0 || !self.metrics.is_starting(key) {
+            return;
+        }
+        let snapshot = self.shared.world().snapshot(key);
+        if let Some(snapshot) = snapshot {
+            self.metrics.start(key, Start::of(&snapshot.observed()));
+        }
+    }
+
     /// Writes the planned status; `Some`: it could not be written, and nothing else is to be done.
     async fn write_status(
         &self,
@@ -158,6 +175,8 @@ impl Operator {
                     tracing::warn!(namespace = %key.namespace, job = %key.name, "the server has not taken the status as it is: update the CRDs");
                     return Some(self.timer(key, plan).map_or(Next::Rest, Next::At));
                 }
+                // It may be deleted before the next look.
+                self.metrics.look(key, Some(&written.job), written.seen);
                 let version = Version::of(Some(&written.version));
                 if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
                     scope.jobs.write(key, &key.name, written, version);

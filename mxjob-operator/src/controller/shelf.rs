@@ -88,6 +88,12 @@ impl<V: Item> Shelf<V> {
             })
     }
 
+    /// All objects.
+    pub(super) fn all(&self) -> impl Iterator<Item = &V> {
+        let entries = self.entries.values().flat_map(HashMap::values);
+        entries.map(|entry| &entry.item)
+    }
+
     /// A list begins.
     pub(super) fn begin(&mut self) {
         self.incoming = Some((HashMap::new(), Instant::now()));

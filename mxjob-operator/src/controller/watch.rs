@@ -16,6 +16,7 @@ use mxjob_core::plan::{ConfigMapView, PodView, ServiceView};
 use mxjob_core::wiring::labels;
 use mxjob_core::{Job, RoleTable};
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 use super::key::JobKey;
 use super::raw::{self, RawJob};
@@ -119,6 +120,7 @@ pub(super) fn stored(table: &'static RoleTable, job: &RawJob) -> StoredJob {
     StoredJob {
         job: Arc::new(Job::read(table, &job.object)),
         version: job.resource_version().unwrap_or_default(),
+        seen: Instant::now(),
     }
 }
 

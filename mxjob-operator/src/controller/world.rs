@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use mxjob_core::Job;
-use mxjob_core::plan::{ConfigMapView, PodView, ServiceView};
+use mxjob_core::plan::{ConfigMapView, Observed, PodView, ServiceView};
 use tokio::time::Instant;
 
 use super::key::JobKey;
@@ -17,6 +17,8 @@ pub(super) struct StoredJob {
     pub(super) job: Arc<Job>,
     /// `metadata.resourceVersion`.
     pub(super) version: String,
+    /// When it was read.
+    pub(super) seen: Instant,
 }
 
 /// Every version of a job is news.
@@ -85,6 +87,18 @@ pub(super) struct Snapshot {
     pub(super) pods: Vec<PodView>,
     pub(super) services: Vec<ServiceView>,
     pub(super) config_maps: Vec<ConfigMapView>,
+}
+
+impl Snapshot {
+    /// For the planner.
+    pub(super) fn observed(&self) -> Observed<'_> {
+        Observed {
+            job: &self.stored.job,
+            pods: &self.pods,
+            services: &self.services,
+            config_maps: &self.config_maps,
+        }
+    }
 }
 
 /// What is watched of one namespace, or of all.
@@ -156,6 +170,12 @@ impl World {
                 && scope.services.is_synced()
                 && scope.config_maps.is_synced()
         })
+    }
+
+    /// Every job.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = &Job> {
+        let stored = self.scopes.iter().flat_map(|scope| scope.jobs.all());
+        stored.map(|stored| &*stored.job)
     }
 
     /// Everything about a job; `None`: there is no such job.

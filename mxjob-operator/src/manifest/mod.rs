@@ -1,6 +1,7 @@
 //! Manifests: YAML or JSON, one document or many, from a file or standard input. What is wrong with
 //! them is said with file, line and column.
 
+mod config_file;
 mod document;
 mod finding;
 mod identity;
@@ -10,6 +11,7 @@ mod load;
 mod readable;
 mod yaml;
 
+pub(crate) use config_file::{ConfigError, ConfigFile};
 pub(crate) use finding::{Findings, Paint, plural};
 pub(crate) use input::Input;
 pub(crate) use judge::judge;

@@ -137,6 +137,16 @@ pub enum ConditionType {
 }
 
 impl ConditionType {
+    /// Those that `status.phase` names.
+    pub const PHASES: [Self; 6] = [
+        Self::Created,
+        Self::Running,
+        Self::Restarting,
+        Self::Suspended,
+        Self::Succeeded,
+        Self::Failed,
+    ];
+
     /// The name as written in `type`.
     pub const fn name(self) -> &'static str {
         match self {

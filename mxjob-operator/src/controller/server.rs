@@ -1,0 +1,111 @@
+//! What the operator answers itself: metrics, and whether it is alive and ready.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use tokio::net::TcpListener;
+
+use super::metrics::{self, Metrics};
+use super::shared::Shared;
+use super::stop::Stop;
+
+/// An address that cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("{flag} {address}: {source}: give another address, or 0 for none")]
+pub(super) struct BindError {
+    flag: &'static str,
+    address: String,
+    source: io::Error,
+}
+
+/// Listens on `host:port` or `:port`, on every interface then; `None`: on `0` or nothing.
+pub(super) async fn bind(
+    flag: &'static str,
+    address: &str,
+) -> Result<Option<TcpListener>, BindError> {
+    if matches!(address, "" | "0") {
+        return Ok(None);
+    }
+    let listener = match address.strip_prefix(':') {
+        // A machine may have no IPv6.
+        Some(port) => match TcpListener::bind(format!("[::]:{port}")).await {
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+                TcpListener::bind(format!("0.0.0.0:{port}")).await
+            }
+            other => other,
+        },
+        None => TcpListener::bind(address).await,
+    };
+    let failed = |source| BindError {
+        flag,
+        address: address.to_owned(),
+        source,
+    };
+    listener.map(Some).map_err(failed)
+}
+
+/// What the answers are made of.
+#[derive(Clone, Debug)]
+pub(super) struct Answers {
+    pub(super) metrics: Metrics,
+    pub(super) shared: Arc<Shared>,
+    pub(super) stop: Stop,
+}
+
+impl Answers {
+    /// Answers `/metrics` until the operator ends.
+    pub(super) fn serve_metrics(&self, listener: Option<TcpListener>) {
+        let routes = Router::new().route("/metrics", get(scrape));
+        serve("metrics", listener, routes.with_state(self.clone()));
+    }
+
+    /// Answers `/healthz` and `/readyz` until the operator ends.
+    pub(super) fn serve_health(&self, listener: Option<TcpListener>) {
+        let routes = Router::new()
+            .route("/healthz", get(async || "ok"))
+            .route("/readyz", get(ready));
+        serve("health", listener, routes.with_state(self.clone()));
+    }
+}
+
+/// In a task of its own. It ends with the runtime: nobody waits for a client that does not read.
+fn serve(what: &'static str, listener: Option<TcpListener>, routes: Router) {
+    let Some(listener) = listener else { return };
+    match listener.local_addr() {
+        Ok(address) => tracing::info!(address = %reachable(address), "serving {what}"),
+        Err(error) => tracing::warn!(%error, "serving {what}, nobody knows where"),
+    }
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+}
+
+/// The address as somebody on this machine would ask for it.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+    }
+    address
+}
+
+async fn scrape(State(answers): State<Answers>) -> impl IntoResponse {
+    let phases = metrics::phases(answers.shared.world().jobs());
+    match answers.metrics.scrape(&phases) {
+        Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// Ready once every cache is complete, and no more when it is time to stop.
+async fn ready(State(answers): State<Answers>) -> impl IntoResponse {
+    let synced = answers.shared.world().is_synced();
+    match (answers.stop.is_due(), synced) {
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+        (false, false) => (StatusCode::SERVICE_UNAVAILABLE, "caches are not complete"),
+        (false, true) => (StatusCode::OK, "ok"),
+    }
+}
