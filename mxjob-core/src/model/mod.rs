@@ -8,40 +8,49 @@
 //!                    └────────────────────────── report(now, …) ◀────────────────────────┘
 //! ```
 
+mod api;
+mod cache;
+mod garbage;
 mod kubelet;
+mod leader;
 mod objects;
+mod server;
 mod settle;
+mod stored;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
-use serde_json::Value;
 
 use crate::job::{Job, Replica};
 use crate::plan::Debounce;
 use crate::role::RoleTable;
 use crate::wiring::Addresses;
-use kubelet::ModelPod;
+use kubelet::NodePod;
+
+pub use api::{ApiError, Deletion, Part, Preconditions};
+pub use cache::{Kind, News};
+pub use leader::{Done, Fault, Leader};
+pub use server::{Server, Shelf};
+pub use stored::{Stored, StoredJob};
 
 /// A cluster with one job.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cluster {
     table: &'static RoleTable,
     addresses: Addresses,
-    object: Value,
-    job: Option<Job>,
-    pods: BTreeMap<String, ModelPod>,
-    services: BTreeMap<String, Service>,
-    config_maps: BTreeMap<String, ConfigMap>,
+    /// The API server.
+    pub server: Server,
+    /// What the node knows of each pod, by name.
+    node: BTreeMap<String, NodePod>,
     work: VecDeque<Work>,
     wake_at: Option<Timestamp>,
     /// `None`: every status is written at once.
     debounce: Option<Debounce>,
     status_writes: usize,
-    /// Last uid and resourceVersion handed out.
-    revision: u64,
 }
 
 /// Something to do for whoever runs the containers.
@@ -52,7 +61,7 @@ pub enum Work {
         /// The pod's uid.
         uid: String,
         /// The pod.
-        pod: Box<Pod>,
+        pod: Arc<Pod>,
         /// Which replica it is.
         replica: Replica,
         /// Earlier starts of the same pod.
@@ -95,57 +104,18 @@ pub enum Report {
     },
 }
 
-/// What the API server answers instead of doing something.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ApiError {
-    /// 409: an object of that name is there.
-    #[error("{kind} \"{name}\" already exists")]
-    AlreadyExists {
-        /// Kind, plural.
-        kind: &'static str,
-        /// Name.
-        name: String,
-    },
-    /// 404: no object of that name is there.
-    #[error("{kind} \"{name}\" not found")]
-    NotFound {
-        /// Kind, plural.
-        kind: &'static str,
-        /// Name.
-        name: String,
-    },
-    /// 409: it is another object than the one meant.
-    #[error("{kind} \"{name}\": the uid in the precondition does not match")]
-    Conflict {
-        /// Kind, plural.
-        kind: &'static str,
-        /// Name.
-        name: String,
-    },
-    /// 422: the object has no name.
-    #[error("{kind}: metadata.name is required")]
-    NoName {
-        /// Kind, plural.
-        kind: &'static str,
-    },
-}
-
 impl Cluster {
     /// An empty cluster for jobs of the role set `table`, whose replicas find each other by `addresses`.
     pub fn new(table: &'static RoleTable, addresses: Addresses) -> Self {
         Self {
             table,
             addresses,
-            object: Value::Null,
-            job: None,
-            pods: BTreeMap::new(),
-            services: BTreeMap::new(),
-            config_maps: BTreeMap::new(),
+            server: Server::default(),
+            node: BTreeMap::new(),
             work: VecDeque::new(),
             wake_at: None,
             debounce: None,
             status_writes: 0,
-            revision: 0,
         }
     }
 
@@ -167,43 +137,43 @@ impl Cluster {
         self.status_writes
     }
 
+    /// Keeps every change, for [`Leader`]s that see it later.
+    #[must_use]
+    pub fn watched(mut self) -> Self {
+        self.server = Server::watched();
+        self
+    }
+
     /// The job; `None` before it is created and once it and its pods are gone.
     pub fn job(&self) -> Option<&Job> {
-        self.job.as_ref()
+        self.server.list::<StoredJob>().next().map(|one| one.job())
     }
 
     /// The pods, by name.
     pub fn pods(&self) -> impl Iterator<Item = &Pod> {
-        self.pods.values().map(|one| &one.pod)
+        self.server.list::<Pod>().map(AsRef::as_ref)
     }
 
     /// The ConfigMaps, by name.
     pub fn config_maps(&self) -> impl Iterator<Item = &ConfigMap> {
-        self.config_maps.values()
+        self.server.list::<ConfigMap>().map(AsRef::as_ref)
     }
 
     /// The services, by name.
     pub fn services(&self) -> impl Iterator<Item = &Service> {
-        self.services.values()
+        self.server.list::<Service>().map(AsRef::as_ref)
     }
 
     /// The next thing to do for whoever runs the containers.
     pub fn poll_work(&mut self) -> Option<Work> {
         let work = self.work.pop_front()?;
-        if let Some(pod) = self.pods.values_mut().find(|pod| pod.uid() == work.uid()) {
-            pod.handed_over = true;
-        }
+        self.hand_over(work.uid());
         Some(work)
     }
 
     /// When [`Cluster::settle`] should be called although nothing happens.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        let restarts = self.pods.values().filter_map(|pod| pod.restart_at);
+        let restarts = self.node.values().filter_map(|pod| pod.restart_at);
         restarts.chain(self.wake_at).min()
-    }
-
-    fn next_revision(&mut self) -> u64 {
-        self.revision += 1;
-        self.revision
     }
 }

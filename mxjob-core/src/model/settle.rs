@@ -2,10 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::{ApiError, Cluster};
-use crate::job::Attempt;
+use super::Cluster;
+use super::api::{Part, Preconditions};
+use super::stored::StoredJob;
+use crate::api::v1::JobStatus;
 use crate::plan::{
-    self, Action, ConfigMapView, Debounce, Event, Observed, Plan, PodView, ServiceView, Wave,
+    self, ConfigMapView, Debounce, Event, Observed, Plan, PodView, ServiceView, Wave,
 };
 use crate::wiring::Wiring;
 
@@ -17,7 +19,7 @@ impl Cluster {
     /// Lets the planner and the API server go on until nothing is left to do now. Returns what was
     /// said on the way.
     pub fn settle(&mut self, now: Timestamp) -> Vec<Event> {
-        self.start_due(now);
+        self.start_restarts(now);
         let mut events = Vec::new();
         for _ in 0..ROUNDS {
             let mut debounce = self.debounce.clone();
@@ -40,14 +42,13 @@ impl Cluster {
     }
 
     fn look(&self, debounce: Option<&mut Debounce>, now: Timestamp) -> Option<Plan> {
-        let job = self.job.as_ref()?;
+        let job = self.job()?;
         let pods: Vec<_> = self
-            .pods
-            .values()
-            .map(|one| PodView::of(&one.pod, self.table))
+            .pods()
+            .map(|pod| PodView::of(pod, self.table))
             .collect();
-        let services: Vec<_> = self.services.values().map(ServiceView::of).collect();
-        let config_maps: Vec<_> = self.config_maps.values().map(ConfigMapView::of).collect();
+        let services: Vec<_> = self.services().map(ServiceView::of).collect();
+        let config_maps: Vec<_> = self.config_maps().map(ConfigMapView::of).collect();
         let observed = Observed {
             job,
             pods: &pods,
@@ -65,7 +66,9 @@ impl Cluster {
             self.write_status(status);
         }
         events.extend(plan.events);
-        let Some(job) = self.job.clone() else { return };
+        let Some(job) = self.job().cloned() else {
+            return;
+        };
         let wiring = job
             .spec
             .as_ref()
@@ -73,46 +76,24 @@ impl Cluster {
             .map(|spec| Wiring::new(&job, spec, self.addresses.clone()));
         let mut wave = Wave::default();
         for action in &plan.actions {
-            let error = self.act(wiring.as_ref(), action, now).err();
+            let error = self.act(&job, wiring.as_ref(), action, now).err();
             let error = error.map(|error| error.to_string());
             events.extend(wave.add(&job, action, error.as_deref().map_or(Ok(()), Err)));
         }
         events.extend(wave.end());
     }
 
-    fn act(
-        &mut self,
-        wiring: Option<&Wiring<'_>>,
-        action: &Action,
-        now: Timestamp,
-    ) -> Result<(), ApiError> {
-        match action {
-            Action::LabelPod(replica, target) => {
-                let pod = wiring.and_then(|wiring| wiring.pod(*replica, Attempt::default()));
-                self.label_pod(target, pod.and_then(|pod| pod.metadata.labels))
-            }
-            Action::DeletePod(target) => self.delete_pod(target, now),
-            Action::DeleteService(target) => self.delete_service(target),
-            Action::DeleteConfigMap(target) => self.delete_config_map(target),
-            Action::CreateConfigMap => {
-                let config_map = wiring.and_then(Wiring::config_map);
-                config_map.map_or(Ok(()), |one| self.create_config_map(one, now))
-            }
-            Action::DeleteJob => {
-                self.delete_job(now);
-                Ok(())
-            }
-            Action::CreatePod(replica, attempt) => {
-                let pod = wiring.and_then(|wiring| wiring.pod(*replica, *attempt));
-                pod.map_or(Ok(()), |pod| self.create_pod(pod, now))
-            }
-            Action::CreateService(replica) => {
-                let service = wiring.and_then(|wiring| wiring.service(*replica));
-                service.map_or(Ok(()), |service| self.create_service(service, now))
-            }
-            Action::CreateJobService => wiring.map_or(Ok(()), |wiring| {
-                self.create_service(wiring.job_service(), now)
-            }),
-        }
+    fn write_status(&mut self, status: &JobStatus) {
+        let Some(name) = self.job().map(|job| job.meta.name.clone()) else {
+            return;
+        };
+        self.status_writes += 1;
+        // It has just been found, and nothing is asked of it.
+        let _found = self.server.update::<StoredJob>(
+            &name,
+            &Preconditions::default(),
+            Part::Status,
+            |job| status.clone_into(job.status_mut()),
+        );
     }
 }

@@ -159,14 +159,17 @@ impl PodView {
     pub fn of(pod: &Pod, table: &RoleTable) -> Self {
         let meta = &pod.metadata;
         let container = container(meta, table);
-        let status = pod.status.clone().unwrap_or_default();
-        let conditions = status.conditions.unwrap_or_default();
+        let status = pod.status.as_ref();
+        let conditions = status.and_then(|status| status.conditions.as_deref());
+        let conditions = conditions.unwrap_or_default();
         let has = |kind: &str| {
             conditions
                 .iter()
                 .any(|one| one.type_ == kind && one.status == "True")
         };
-        let containers = status.container_statuses.unwrap_or_default();
+        let containers = status.and_then(|status| status.container_statuses.as_deref());
+        let containers = containers.unwrap_or_default();
+        let init = status.and_then(|status| status.init_container_statuses.as_deref());
         let main = containers.iter().find(|one| one.name == container);
         let state = main.and_then(|one| one.state.as_ref());
         let ended = state.and_then(|state| state.terminated.as_ref());
@@ -174,7 +177,7 @@ impl PodView {
         let running = state.and_then(|state| state.running.as_ref());
         let waiting = containers
             .iter()
-            .chain(status.init_container_statuses.iter().flatten())
+            .chain(init.unwrap_or_default())
             .find_map(|one| one.state.as_ref()?.waiting.as_ref()?.reason.clone());
         let unschedulable = conditions.iter().any(|one| {
             one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable")
@@ -189,7 +192,7 @@ impl PodView {
                 .as_ref()
                 .and_then(|all| all.get(Attempt::ANNOTATION))
                 .map_or_else(Attempt::default, |text| Attempt::parse(text)),
-            phase: match status.phase.as_deref() {
+            phase: match status.and_then(|status| status.phase.as_deref()) {
                 Some("Running") => PodPhase::Running,
                 Some("Succeeded") => PodPhase::Succeeded,
                 Some("Failed") => PodPhase::Failed,
@@ -206,7 +209,7 @@ impl PodView {
                 .and_then(|ended| ended.finished_at.as_ref())
                 .map(|time| time.0),
             reason: status
-                .reason
+                .and_then(|status| status.reason.clone())
                 .or_else(|| ended.and_then(|ended| ended.reason.clone())),
             disrupted: has("DisruptionTarget"),
             deleting: meta.deletion_timestamp.is_some(),

@@ -143,7 +143,7 @@ impl World {
     /// A replica's pod goes without a trace.
     pub fn vanish(&mut self, replica: Replica) {
         self.cluster
-            .vanish(&names::replica(self.set.table, "demo", replica));
+            .vanish(&names::replica(self.set.table, "demo", replica), self.now);
         if let Some(uid) = self.uids.remove(&replica) {
             self.to_start.retain(|one| *one != uid);
             self.to_stop.retain(|one| *one != uid);
