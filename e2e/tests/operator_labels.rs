@@ -3,9 +3,12 @@
 mod faults;
 mod operator;
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, ensure};
 use e2e::ScriptedKubelet;
 use e2e::deadline::{Seen, until};
+use e2e::proxy::{Fault, Proxy, Rule};
 use faults::{all_run, each_pod_once, said_once, succeed};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
@@ -157,4 +160,40 @@ async fn a_strangers_pod_with_our_name_and_labels_is_left_alone() -> Result<()> 
     succeed(&kubelet, "digits", 1).await?;
     bench.phase("digits", "Succeeded").await?;
     each_pod_once(&bench, plane, "digits")
+}
+
+#[tokio::test]
+async fn a_pod_that_comes_after_the_one_to_be_labelled_stays_as_it_is() -> Result<()> {
+    let (bench, plane) = Bench::shared("too-late").await?;
+    let proxy = Proxy::start(plane).await?;
+    let late = Fault::Delay(Duration::from_secs(3));
+    proxy.add(Rule::on("patch", "pods").times(1).fault(late));
+    let operator = Operator::start_through(&proxy, &bench.namespace)?;
+    let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    bench.create(&training("digits", 1, 1)).await?;
+    all_run(&bench, "digits", 3).await?;
+    bench.phase("digits", "Running").await?;
+    relabel(&bench, "digits-worker-0", labels(&Value::Null)).await?;
+    until("the patch", PATIENCE, || async {
+        let asked = proxy.asked();
+        Ok(asked
+            .iter()
+            .any(|one| one.verb == "patch" && one.resource == "pods"))
+    })
+    .await?;
+    let now = kube::api::DeleteParams::default().grace_period(0);
+    bench.pods.delete("digits-worker-0", &now).await?;
+    let theirs: Pod = serde_json::from_value(json!({
+        "metadata": {"name": "digits-worker-0"},
+        "spec": {"containers": [{"name": "mxnet", "image": "example.com/theirs"}]},
+    }))?;
+    let theirs = bench.pods.create(&PostParams::default(), &theirs).await?;
+    // The worker is gone, and nothing is to restart it.
+    bench.phase("digits", "Failed").await?;
+    let there = bench.pods.get("digits-worker-0").await?;
+    assert_eq!(there.uid(), theirs.uid());
+    assert_eq!(there.metadata.labels, None);
+    let refused = faults::lines(&operator, " refused ")?;
+    ensure!(refused.is_empty(), "{refused:#?}");
+    Ok(())
 }

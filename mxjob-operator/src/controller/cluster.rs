@@ -25,6 +25,7 @@ use super::throttle::Throttle;
 /// Longer than the apiserver's own limit for a write with its webhooks.
 const PATIENCE: Duration = Duration::from_secs(40);
 const CONFLICT: u16 = 409;
+const INVALID: u16 = 422;
 const TOO_MANY_REQUESTS: u16 = 429;
 
 /// Why a request has not done what it should.
@@ -158,6 +159,12 @@ impl Cluster {
         match self.send(job, api.patch(&target.name, &how, &patch)).await {
             Ok(pod) => Ok(Some(pod)),
             Err(refusal) if refusal.is_not_found() || refusal.is_conflict() => Ok(None),
+            // So the server calls another uid, too.
+            Err(refusal) if refusal.code() == INVALID => {
+                let there = self.read::<Pod>(job, &target.name).await?;
+                let is_it = there.is_some_and(|pod| pod.metadata.uid.as_ref() == Some(&target.uid));
+                if is_it { Err(refusal) } else { Ok(None) }
+            }
             Err(refusal) => Err(refusal),
         }
     }
