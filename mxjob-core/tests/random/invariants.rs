@@ -281,7 +281,7 @@ fn cleaned_up(life: &Life<'_>, spec: &Spec) -> Verdict {
 
 /// Left alone, the job has ended; well, unless something happened that ends it otherwise.
 pub fn ended_as_declared(life: &Life<'_>) -> Verdict {
-    let job = life.cluster.job().unwrap();
+    let job = life.cluster.job().ok_or("the job is gone")?;
     let spec = job
         .spec
         .as_ref()

@@ -266,16 +266,15 @@ impl<'a> Life<'a> {
     fn end(&mut self) -> Verdict {
         self.leaders = vec![self.leader()];
         self.free_names();
-        // A job whose deletion waits for its pods goes before the next of its name.
-        self.stop();
-        self.cluster.collect_garbage(self.now);
-        if self.cluster.job().is_none() {
-            self.create();
-        }
-        self.edit("spec.runPolicy.ttlSecondsAfterFinished", json!(null));
-        self.edit("spec.runPolicy.suspend", json!(false));
         for _ in 0..ROUNDS {
+            // A job whose deletion waits for its pods goes before the next of its name.
+            self.stop();
             self.cluster.collect_garbage(self.now);
+            if self.cluster.job().is_none() {
+                self.create();
+            }
+            self.edit("spec.runPolicy.ttlSecondsAfterFinished", json!(null));
+            self.edit("spec.runPolicy.suspend", json!(false));
             self.settle()?;
             if self
                 .cluster
