@@ -1,9 +1,10 @@
 //! What the planner looks at: small views of the objects in the cluster.
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodStatus, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::stalled::CAUSES;
 use crate::job::{Attempt, Job};
 use crate::role::RoleTable;
 use crate::wiring::{labels, names};
@@ -58,7 +59,7 @@ pub struct PodView {
     pub deleting: bool,
     /// Restarts of the job's container in place.
     pub container_restarts: i32,
-    /// What the pod waits for, like `ImagePullBackOff`.
+    /// What the pod waits for that a person has to look into, like `ImagePullBackOff`.
     pub waiting: Option<String>,
     /// When it was created.
     pub created_at: Option<Timestamp>,
@@ -169,16 +170,11 @@ impl PodView {
         };
         let containers = status.and_then(|status| status.container_statuses.as_deref());
         let containers = containers.unwrap_or_default();
-        let init = status.and_then(|status| status.init_container_statuses.as_deref());
         let main = containers.iter().find(|one| one.name == container);
         let state = main.and_then(|one| one.state.as_ref());
         let ended = state.and_then(|state| state.terminated.as_ref());
         let restarts = main.map_or(0, |one| one.restart_count);
         let running = state.and_then(|state| state.running.as_ref());
-        let waiting = containers
-            .iter()
-            .chain(init.unwrap_or_default())
-            .find_map(|one| one.state.as_ref()?.waiting.as_ref()?.reason.clone());
         let unschedulable = conditions.iter().any(|one| {
             one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable")
         });
@@ -214,10 +210,23 @@ impl PodView {
             disrupted: has("DisruptionTarget"),
             deleting: meta.deletion_timestamp.is_some(),
             container_restarts: restarts,
-            waiting: waiting.or_else(|| unschedulable.then(|| "Unschedulable".to_owned())),
+            waiting: status
+                .and_then(waiting)
+                .or_else(|| unschedulable.then(|| "Unschedulable".to_owned())),
             created_at: meta.creation_timestamp.as_ref().map(|time| time.0),
         }
     }
+}
+
+/// What the first of the containers, those that come before the pod's own too, waits for that a person
+/// has to look into.
+fn waiting(status: &PodStatus) -> Option<String> {
+    let containers = status.container_statuses.iter().flatten();
+    containers
+        .chain(status.init_container_statuses.iter().flatten())
+        .filter_map(|one| one.state.as_ref()?.waiting.as_ref()?.reason.as_deref())
+        .find(|reason| CAUSES.contains(reason))
+        .map(str::to_owned)
 }
 
 /// Name of the container in which the pod's work runs: its role's own, or that of the set.

@@ -8,7 +8,7 @@ use crate::job::{Replica, Spec};
 use crate::wiring::is_long;
 
 /// Reasons of waiting pods that a person has to look into.
-const CAUSES: [&str; 5] = [
+pub(super) const CAUSES: [&str; 5] = [
     "Unschedulable",
     "ImagePullBackOff",
     "ErrImagePull",
@@ -76,10 +76,7 @@ fn name_taken(kind: &str, name: &str) -> (String, String) {
 }
 
 fn waits(draft: &mut Draft<'_>, replica: Replica, pod: &PodView) -> Option<(String, String)> {
-    let reason = pod
-        .waiting
-        .as_deref()
-        .filter(|reason| CAUSES.contains(reason) && !pod.deleting)?;
+    let reason = pod.waiting.as_deref().filter(|_| !pod.deleting)?;
     let since = pod.created_at?;
     let role = draft.job.table.role(replica.role).name;
     let message = format!(
