@@ -102,3 +102,55 @@ fn a_pod_that_is_getting_ready_does_not_stall_the_job() {
         assert_eq!(reason(&showing(3600, status).plan()), None, "{state}");
     }
 }
+
+// contract: 9.5
+#[test]
+fn a_crash_loop_is_as_old_as_the_last_run() {
+    let after = |seconds: i64| {
+        let look = showing(3600, json!({}));
+        let ended = look.seconds_ago(seconds).unwrap();
+        let mut one = waiting("mxnet", "CrashLoopBackOff");
+        one["restartCount"] = json!(3);
+        one["lastState"] = json!({"terminated": {"exitCode": 1, "finishedAt": ended}});
+        let plan = showing(
+            3600,
+            json!({"phase": "Running", "containerStatuses": [one]}),
+        )
+        .plan();
+        (plan, ended)
+    };
+    let (plan, _) = after(29);
+    assert!(plan.wake_at.is_some());
+    assert_eq!(reason(&plan), None);
+    let (plan, ended) = after(30);
+    assert_eq!(
+        stalled(&plan).unwrap().message.unwrap(),
+        format!("Worker/0 waits: CrashLoopBackOff, pod {NAME} ran until {ended}")
+    );
+}
+
+/// A job whose worker's name, or whose worker's service, is taken by what is as said.
+fn taken(object: &str, change: impl Fn(&mut ObjectMeta)) -> Look {
+    let world = World::running(MX, MX.job(1, 0, 1));
+    let mut look = Look::of(&world);
+    look.job.status.replica_statuses.clear();
+    if object == "Pod" {
+        let mut pod = worker(&world);
+        change(&mut pod.metadata);
+        *look.pod(NAME) = PodView::of(&pod, MxRole::TABLE);
+    } else {
+        let mut services = world.cluster.services();
+        let service = services.find(|one| one.metadata.name.as_deref() == Some(NAME));
+        let mut service = service.unwrap().clone();
+        change(&mut service.metadata);
+        look.services.retain(|one| one.name != NAME);
+        look.services.push(ServiceView::of(&service));
+    }
+    look
+}
+
+fn owned_by(meta: &mut ObjectMeta, api_version: &str, kind: &str, name: &str) {
+    let owner = json!([{"apiVersion": api_version, "kind": kind, "name": name,
+        "uid": "uid-of-another", "controller": true}]);
+    meta.owner_references = serde_json::from_value(owner).unwrap();
+}

@@ -114,14 +114,21 @@ impl NodePod {
                 reason: Some("CrashLoopBackOff".to_owned()),
                 message: None,
             };
-            self.status(
+            let mut status = self.status(
                 "Running",
                 ContainerState {
                     waiting: Some(waiting),
                     ..ContainerState::default()
                 },
                 false,
-            )
+            );
+            for container in status.container_statuses.iter_mut().flatten() {
+                container.last_state = Some(ContainerState {
+                    terminated: Some(ended.clone()),
+                    ..ContainerState::default()
+                });
+            }
+            status
         } else {
             self.progress = Progress::Ended;
             let phase = if code == 0 { "Succeeded" } else { "Failed" };

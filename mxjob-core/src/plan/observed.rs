@@ -61,6 +61,8 @@ pub struct PodView {
     pub container_restarts: i32,
     /// What the pod waits for that a person has to look into, like `ImagePullBackOff`.
     pub waiting: Option<String>,
+    /// When the container that waits ended its last run.
+    pub ran_until: Option<Timestamp>,
     /// When it was created.
     pub created_at: Option<Timestamp>,
 }
@@ -175,6 +177,7 @@ impl PodView {
         let ended = state.and_then(|state| state.terminated.as_ref());
         let restarts = main.map_or(0, |one| one.restart_count);
         let running = state.and_then(|state| state.running.as_ref());
+        let (waiting, ran_until) = status.and_then(waiting).unzip();
         let unschedulable = conditions.iter().any(|one| {
             one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable")
         });
@@ -210,23 +213,27 @@ impl PodView {
             disrupted: has("DisruptionTarget"),
             deleting: meta.deletion_timestamp.is_some(),
             container_restarts: restarts,
-            waiting: status
-                .and_then(waiting)
-                .or_else(|| unschedulable.then(|| "Unschedulable".to_owned())),
+            waiting: waiting.or_else(|| unschedulable.then(|| "Unschedulable".to_owned())),
+            ran_until: ran_until.flatten(),
             created_at: meta.creation_timestamp.as_ref().map(|time| time.0),
         }
     }
 }
 
 /// What the first of the containers, those that come before the pod's own too, waits for that a person
-/// has to look into.
-fn waiting(status: &PodStatus) -> Option<String> {
+/// has to look into, and when that one ended its last run.
+fn waiting(status: &PodStatus) -> Option<(String, Option<Timestamp>)> {
     let containers = status.container_statuses.iter().flatten();
     containers
         .chain(status.init_container_statuses.iter().flatten())
-        .filter_map(|one| one.state.as_ref()?.waiting.as_ref()?.reason.as_deref())
-        .find(|reason| CAUSES.contains(reason))
-        .map(str::to_owned)
+        .find_map(|one| {
+            let reason = one.state.as_ref()?.waiting.as_ref()?.reason.as_deref()?;
+            let last = one.last_state.as_ref();
+            let ended = last.and_then(|last| last.terminated.as_ref()?.finished_at.as_ref());
+            CAUSES
+                .contains(&reason)
+                .then(|| (reason.to_owned(), ended.map(|time| time.0)))
+        })
 }
 
 /// Name of the container in which the pod's work runs: its role's own, or that of the set.

@@ -77,10 +77,13 @@ fn name_taken(kind: &str, name: &str) -> (String, String) {
 
 fn waits(draft: &mut Draft<'_>, replica: Replica, pod: &PodView) -> Option<(String, String)> {
     let reason = pod.waiting.as_deref().filter(|_| !pod.deleting)?;
-    let since = pod.created_at?;
+    let (told, since) = match pod.ran_until {
+        Some(end) => ("ran until", end),
+        None => ("created at", pod.created_at?),
+    };
     let role = draft.job.table.role(replica.role).name;
     let message = format!(
-        "{role}/{} waits: {reason}, pod {} created at {since}",
+        "{role}/{} waits: {reason}, pod {} {told} {since}",
         replica.index, pod.name
     );
     draft
