@@ -40,6 +40,7 @@ fn config_map(owner: &str, size: &str) -> ConfigMapView {
         name: "demo-cluster".to_owned(),
         uid: "1".to_owned(),
         owner: Some(owner.to_owned()),
+        owner_name: Some("MXJob.kubeflow.org/demo".to_owned()),
         size: size.to_owned(),
         deleting: false,
     }
@@ -109,6 +110,7 @@ fn somebody_elses_is_left_alone_and_stalls_the_job() {
     );
     let theirs = ConfigMapView {
         owner: None,
+        owner_name: None,
         ..config_map("", "")
     };
     let observed = Observed {

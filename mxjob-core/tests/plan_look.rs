@@ -134,7 +134,8 @@ fn a_pod_that_waits_for_its_image_stalls_the_job_after_thirty_seconds() {
 fn a_pod_of_somebody_else_is_neither_adopted_nor_touched() {
     let mut look = Look::at(MX.job(1, 0, 1));
     look.job.status.replica_statuses.clear();
-    look.pod("demo-worker-0").owner = None;
+    let pod = look.pod("demo-worker-0");
+    (pod.owner, pod.owner_name) = (None, None);
     let plan = look.plan();
     assert!(!deletes(&plan, "demo-worker-0"));
     assert!(
@@ -238,7 +239,8 @@ fn a_service_of_somebody_else_under_our_name_stalls_the_job() {
     let mut look = Look::at(MX.job(1, 0, 1));
     look.job.status.replica_statuses.clear();
     look.pods.clear();
-    look.services[0].owner = None;
+    let service = &mut look.services[0];
+    (service.owner, service.owner_name) = (None, None);
     let plan = look.plan();
     assert!(plan.actions.is_empty(), "{:?}", plan.actions);
     assert_eq!(plan.status.unwrap().reason.as_deref(), Some("NameTaken"));

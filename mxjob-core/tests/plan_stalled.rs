@@ -154,3 +154,23 @@ fn owned_by(meta: &mut ObjectMeta, api_version: &str, kind: &str, name: &str) {
         "uid": "uid-of-another", "controller": true}]);
     meta.owner_references = serde_json::from_value(owner).unwrap();
 }
+
+// contract: 8.8, 9.5
+#[test]
+fn only_what_a_job_of_the_same_name_owned_is_waited_for() {
+    for object in ["Pod", "Service"] {
+        for (api_version, kind, name, waits) in [
+            ("kubeflow.org/v1", "MXJob", "demo", true),
+            ("kubeflow.org/v1", "MXJob", "demo-worker-0", false),
+            ("kubeflow.org/v1", "TFJob", "demo", false),
+            ("example.org/v1", "MXJob", "demo", false),
+            ("apps/v1", "ReplicaSet", "web", false),
+        ] {
+            let look = taken(object, |meta| owned_by(meta, api_version, kind, name));
+            let plan = look.plan();
+            let wanted = (!waits).then(|| "NameTaken".to_owned());
+            assert_eq!(reason(&plan), wanted, "{object} of {kind} {name}");
+            assert_eq!(plan.wake_at.is_some(), waits, "{object} of {kind} {name}");
+        }
+    }
+}

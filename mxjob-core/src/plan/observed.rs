@@ -35,6 +35,8 @@ pub struct PodView {
     pub uid: String,
     /// Uid of its controlling owner.
     pub owner: Option<String>,
+    /// Kind and name of that owner, like `MXJob.kubeflow.org/demo`.
+    pub owner_name: Option<String>,
     /// Its labels are those that its owner gave a pod of that name.
     pub labelled: bool,
     /// Which life of the job and of the replica it belongs to.
@@ -107,6 +109,8 @@ pub struct ServiceView {
     pub uid: String,
     /// Uid of its controlling owner.
     pub owner: Option<String>,
+    /// Kind and name of that owner, like `MXJob.kubeflow.org/demo`.
+    pub owner_name: Option<String>,
     /// A deletion has been asked for.
     pub deleting: bool,
 }
@@ -119,6 +123,7 @@ impl ServiceView {
             name: meta.name.clone().unwrap_or_default(),
             uid: meta.uid.clone().unwrap_or_default(),
             owner: controller(meta),
+            owner_name: labels::owner_name(meta),
             deleting: meta.deletion_timestamp.is_some(),
         }
     }
@@ -133,6 +138,8 @@ pub struct ConfigMapView {
     pub uid: String,
     /// Uid of its controlling owner.
     pub owner: Option<String>,
+    /// Kind and name of that owner, like `MXJob.kubeflow.org/demo`.
+    pub owner_name: Option<String>,
     /// The numbers of replicas that it was made for: [`labels::SIZE`].
     pub size: String,
     /// A deletion has been asked for.
@@ -151,6 +158,7 @@ impl ConfigMapView {
             name: meta.name.clone().unwrap_or_default(),
             uid: meta.uid.clone().unwrap_or_default(),
             owner: controller(meta),
+            owner_name: labels::owner_name(meta),
             size: size.cloned().unwrap_or_default(),
             deleting: meta.deletion_timestamp.is_some(),
         }
@@ -185,6 +193,7 @@ impl PodView {
             name: meta.name.clone().unwrap_or_default(),
             uid: meta.uid.clone().unwrap_or_default(),
             owner: controller(meta),
+            owner_name: labels::owner_name(meta),
             labelled: is_labelled(meta, table),
             attempt: meta
                 .annotations

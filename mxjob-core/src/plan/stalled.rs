@@ -5,7 +5,7 @@ use super::world::World;
 use super::{PodView, conditions, create};
 use crate::api::v1::ConditionType;
 use crate::job::{Replica, Spec};
-use crate::wiring::is_long;
+use crate::wiring::{is_long, labels};
 
 /// Reasons of waiting pods that a person has to look into.
 pub(super) const CAUSES: [&str; 5] = [
@@ -36,7 +36,7 @@ fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<(Strin
     if !world.foreign_services.is_empty() {
         for (name, _) in create::services(draft.job, spec) {
             let service = world.foreign_services.get(name.as_str());
-            if service.is_some_and(|service| is_taken(draft, service.owner.as_ref())) {
+            if service.is_some_and(|service| is_taken(draft, service.owner_name.as_ref())) {
                 return Some(name_taken("service", &name));
             }
         }
@@ -44,12 +44,12 @@ fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<(Strin
     let config_map = world
         .foreign_config_map
         .filter(|_| is_long(draft.job, spec));
-    if let Some(theirs) = config_map.filter(|one| is_taken(draft, one.owner.as_ref())) {
+    if let Some(theirs) = config_map.filter(|one| is_taken(draft, one.owner_name.as_ref())) {
         return Some(name_taken("config map", &theirs.name));
     }
     for replica in spec.replicas() {
         let foreign = world.foreign.get(&replica);
-        if let Some(pod) = foreign.filter(|pod| is_taken(draft, pod.owner.as_ref())) {
+        if let Some(pod) = foreign.filter(|pod| is_taken(draft, pod.owner_name.as_ref())) {
             return Some(name_taken("pod", &pod.name));
         }
         if let Some(found) = world
@@ -63,11 +63,11 @@ fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<(Strin
     None
 }
 
-/// An object with an owner may be a leftover of a job of the same name, which the garbage collector
-/// is about to delete; one without stays.
+/// What a job of the same name owned the garbage collector is about to delete; anything else stays.
 fn is_taken(draft: &mut Draft<'_>, owner: Option<&String>) -> bool {
     let start = draft.status.start_time.clone();
-    owner.is_none() || start.is_none_or(|start| draft.passed(start.0, PATIENCE))
+    owner != Some(&labels::name_as_owner(draft.job))
+        || start.is_none_or(|start| draft.passed(start.0, PATIENCE))
 }
 
 fn name_taken(kind: &str, name: &str) -> (String, String) {

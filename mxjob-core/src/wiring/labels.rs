@@ -32,6 +32,23 @@ pub(crate) fn owner<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a O
     controller(meta).filter(ours)
 }
 
+/// Kind and name of the object's controlling owner, like `MXJob.kubeflow.org/demo`.
+pub(crate) fn owner_name(meta: &ObjectMeta) -> Option<String> {
+    let owner = controller(meta)?;
+    let group = owner.api_version.split('/').next().unwrap_or_default();
+    Some(full_name(&owner.kind, group, &owner.name))
+}
+
+/// What [`owner_name`] says of the job's objects.
+pub(crate) fn name_as_owner(job: &Job) -> String {
+    let crd = &job.table.crd;
+    full_name(crd.kind, crd.group, &job.meta.name)
+}
+
+fn full_name(kind: &str, group: &str, name: &str) -> String {
+    format!("{kind}.{group}/{name}")
+}
+
 /// Name of the job that an object belongs to: its owner, else the one that its labels name.
 pub fn job<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a str> {
     let labelled = || meta.labels.as_ref()?.get(JOB).map(String::as_str);
