@@ -41,6 +41,7 @@ fn config_map(owner: &str, size: &str) -> ConfigMapView {
         uid: "1".to_owned(),
         owner: Some(owner.to_owned()),
         owner_name: Some("MXJob.kubeflow.org/demo".to_owned()),
+        claimed: true,
         size: size.to_owned(),
         deleting: false,
     }

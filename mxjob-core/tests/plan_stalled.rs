@@ -174,3 +174,37 @@ fn only_what_a_job_of_the_same_name_owned_is_waited_for() {
         }
     }
 }
+
+// contract: 5.3.4
+#[test]
+fn a_name_that_is_taken_under_our_labels_is_told_once() {
+    for object in ["Pod", "Service"] {
+        let mut look = taken(object, |meta| meta.owner_references = None);
+        let plan = look.plan();
+        let [event] = &plan.events[..] else {
+            unreachable!("one event, not {:?}", plan.events)
+        };
+        let said = (event.kind, event.reason.as_ref(), event.message.as_str());
+        let reason = format!("FailedCreate{object}");
+        let message = format!(
+            "Error creating: {} {NAME} belongs to somebody else: delete or rename it",
+            object.to_lowercase()
+        );
+        assert_eq!(said, (EventKind::Warning, &*reason, &*message));
+        look.job.status = plan.status.unwrap();
+        assert_eq!(look.plan().events, []);
+    }
+}
+
+// contract: 5.3.4
+#[test]
+fn a_name_that_is_taken_without_our_labels_is_told_by_the_refused_create() {
+    for object in ["Pod", "Service"] {
+        let look = taken(object, |meta| {
+            (meta.owner_references, meta.labels) = (None, None);
+        });
+        let plan = look.plan();
+        assert_eq!(reason(&plan).as_deref(), Some("NameTaken"));
+        assert_eq!(plan.events, []);
+    }
+}

@@ -37,6 +37,9 @@ pub struct PodView {
     pub owner: Option<String>,
     /// Kind and name of that owner, like `MXJob.kubeflow.org/demo`.
     pub owner_name: Option<String>,
+    /// Its labels say that it is of a job that could give it that name. The operator sees such an object
+    /// without trying to create its own.
+    pub claimed: bool,
     /// Its labels are those that its owner gave a pod of that name.
     pub labelled: bool,
     /// Which life of the job and of the replica it belongs to.
@@ -111,6 +114,9 @@ pub struct ServiceView {
     pub owner: Option<String>,
     /// Kind and name of that owner, like `MXJob.kubeflow.org/demo`.
     pub owner_name: Option<String>,
+    /// Its labels say that it is of a job that could give it that name. The operator sees such an object
+    /// without trying to create its own.
+    pub claimed: bool,
     /// A deletion has been asked for.
     pub deleting: bool,
 }
@@ -124,6 +130,7 @@ impl ServiceView {
             uid: meta.uid.clone().unwrap_or_default(),
             owner: controller(meta),
             owner_name: labels::owner_name(meta),
+            claimed: labels::is_claimed(meta),
             deleting: meta.deletion_timestamp.is_some(),
         }
     }
@@ -140,6 +147,9 @@ pub struct ConfigMapView {
     pub owner: Option<String>,
     /// Kind and name of that owner, like `MXJob.kubeflow.org/demo`.
     pub owner_name: Option<String>,
+    /// Its labels say that it is of a job that could give it that name. The operator sees such an object
+    /// without trying to create its own.
+    pub claimed: bool,
     /// The numbers of replicas that it was made for: [`labels::SIZE`].
     pub size: String,
     /// A deletion has been asked for.
@@ -159,6 +169,7 @@ impl ConfigMapView {
             uid: meta.uid.clone().unwrap_or_default(),
             owner: controller(meta),
             owner_name: labels::owner_name(meta),
+            claimed: labels::is_claimed(meta),
             size: size.cloned().unwrap_or_default(),
             deleting: meta.deletion_timestamp.is_some(),
         }
@@ -194,6 +205,7 @@ impl PodView {
             uid: meta.uid.clone().unwrap_or_default(),
             owner: controller(meta),
             owner_name: labels::owner_name(meta),
+            claimed: labels::is_claimed(meta),
             labelled: is_labelled(meta, table),
             attempt: meta
                 .annotations

@@ -2,9 +2,9 @@
 
 use super::draft::Draft;
 use super::world::World;
-use super::{PodView, conditions, create};
+use super::{Action, PodView, Wave, conditions, create};
 use crate::api::v1::ConditionType;
-use crate::job::{Replica, Spec};
+use crate::job::{Attempt, Replica, Spec};
 use crate::wiring::{is_long, labels};
 
 /// Reasons of waiting pods that a person has to look into.
@@ -18,26 +18,42 @@ pub(super) const CAUSES: [&str; 5] = [
 /// How long a pod may wait for such a reason before it is said, in seconds.
 const PATIENCE: i64 = 30;
 
+/// What keeps a job from going on.
+struct Cause {
+    reason: String,
+    message: String,
+    /// What cannot be created, when nobody else tells that.
+    untold: Option<Action>,
+}
+
 /// Keeps condition Stalled right.
 pub(super) fn judge(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
-    match cause(draft, world, spec) {
-        Some((reason, message)) => {
-            conditions::set_true(draft, ConditionType::Stalled, reason, message);
-        }
-        None => draft
+    let Some(cause) = cause(draft, world, spec) else {
+        draft
             .status
             .conditions
-            .retain(|one| one.kind != ConditionType::Stalled.name()),
+            .retain(|one| one.kind != ConditionType::Stalled.name());
+        return;
+    };
+    let known = draft.status.condition(ConditionType::Stalled);
+    let is_news = known.is_none_or(|known| known.reason.as_ref() != Some(&cause.reason));
+    if let Some(action) = cause.untold.filter(|_| is_news) {
+        let mut wave = Wave::default();
+        let said = wave.add(draft.job, &action, Err(&cause.message));
+        said.into_iter()
+            .chain(wave.end())
+            .for_each(|event| draft.event(event));
     }
+    conditions::set_true(draft, ConditionType::Stalled, cause.reason, cause.message);
 }
 
 /// The first cause, in the order of roles and indexes.
-fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<(String, String)> {
+fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<Cause> {
     if !world.foreign_services.is_empty() {
-        for (name, _) in create::services(draft.job, spec) {
+        for (name, create) in create::services(draft.job, spec) {
             let service = world.foreign_services.get(name.as_str());
-            if service.is_some_and(|service| is_taken(draft, service.owner_name.as_ref())) {
-                return Some(name_taken("service", &name));
+            if let Some(theirs) = service.filter(|one| is_taken(draft, one.owner_name.as_ref())) {
+                return Some(name_taken("service", &name, theirs.claimed, create));
             }
         }
     }
@@ -45,12 +61,19 @@ fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<(Strin
         .foreign_config_map
         .filter(|_| is_long(draft.job, spec));
     if let Some(theirs) = config_map.filter(|one| is_taken(draft, one.owner_name.as_ref())) {
-        return Some(name_taken("config map", &theirs.name));
+        let create = Action::CreateConfigMap;
+        return Some(name_taken(
+            "config map",
+            &theirs.name,
+            theirs.claimed,
+            create,
+        ));
     }
     for replica in spec.replicas() {
         let foreign = world.foreign.get(&replica);
         if let Some(pod) = foreign.filter(|pod| is_taken(draft, pod.owner_name.as_ref())) {
-            return Some(name_taken("pod", &pod.name));
+            let create = Action::CreatePod(replica, Attempt::default());
+            return Some(name_taken("pod", &pod.name, pod.claimed, create));
         }
         if let Some(found) = world
             .pods
@@ -70,12 +93,15 @@ fn is_taken(draft: &mut Draft<'_>, owner: Option<&String>) -> bool {
         || start.is_none_or(|start| draft.passed(start.0, PATIENCE))
 }
 
-fn name_taken(kind: &str, name: &str) -> (String, String) {
-    let message = format!("{kind} {name} belongs to somebody else: delete or rename it");
-    ("NameTaken".to_owned(), message)
+fn name_taken(kind: &str, name: &str, claimed: bool, create: Action) -> Cause {
+    Cause {
+        reason: "NameTaken".to_owned(),
+        message: format!("{kind} {name} belongs to somebody else: delete or rename it"),
+        untold: claimed.then_some(create),
+    }
 }
 
-fn waits(draft: &mut Draft<'_>, replica: Replica, pod: &PodView) -> Option<(String, String)> {
+fn waits(draft: &mut Draft<'_>, replica: Replica, pod: &PodView) -> Option<Cause> {
     let reason = pod.waiting.as_deref().filter(|_| !pod.deleting)?;
     let (told, since) = match pod.ran_until {
         Some(end) => ("ran until", end),
@@ -86,7 +112,9 @@ fn waits(draft: &mut Draft<'_>, replica: Replica, pod: &PodView) -> Option<(Stri
         "{role}/{} waits: {reason}, pod {} {told} {since}",
         replica.index, pod.name
     );
-    draft
-        .passed(since, PATIENCE)
-        .then(|| (reason.to_owned(), message))
+    draft.passed(since, PATIENCE).then(|| Cause {
+        reason: reason.to_owned(),
+        message,
+        untold: None,
+    })
 }

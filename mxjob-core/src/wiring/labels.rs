@@ -49,6 +49,16 @@ fn full_name(kind: &str, group: &str, name: &str) -> String {
     format!("{kind}.{group}/{name}")
 }
 
+/// True when the object's labels say that it is of a job that could give it its name.
+pub(crate) fn is_claimed(meta: &ObjectMeta) -> bool {
+    let (labels, name) = (meta.labels.as_ref(), meta.name.as_deref());
+    let label = |key: &str| labels.and_then(|labels| labels.get(key));
+    let rest = label(JOB)
+        .zip(name)
+        .and_then(|(job, name)| name.strip_prefix(job.as_str()));
+    label(OPERATOR).is_some() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
 /// Name of the job that an object belongs to: its owner, else the one that its labels name.
 pub fn job<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a str> {
     let labelled = || meta.labels.as_ref()?.get(JOB).map(String::as_str);
