@@ -182,7 +182,8 @@ fn recover<'a>(
             let counts = whole
                 .iter()
                 .any(|one| one.response(spec) == Response::RestartJob { counts: true });
-            for failure in &whole {
+            // The restart deletes the pods of all of them.
+            for failure in whole.iter().chain(&single) {
                 exited(draft, failure);
             }
             restart::restart_job(draft, world, memory, &whole, counts);
