@@ -33,3 +33,32 @@ fn a_restart_of_the_whole_job_tells_every_exit_of_the_same_look() {
         ]
     );
 }
+
+// contract: 9.1
+#[test]
+fn a_job_that_is_suspended_while_it_restarts_is_not_running() {
+    for roles in SETS {
+        let mut manifest = roles.job(1, 1, 1);
+        set(&mut manifest, "spec.failurePolicy", json!({}));
+        let mut world = World::running(roles, manifest);
+        world.exit(roles.worker(0), 137);
+        assert_eq!(world.conditions(), ["Created=True", "Restarting=True"]);
+        world.edit("spec.runPolicy.suspend", json!(true));
+        assert_eq!(
+            world.conditions(),
+            ["Created=True", "Running=False", "Suspended=True"]
+        );
+        let kind = roles.table.crd.kind;
+        assert_eq!(
+            world.message(ConditionType::Running),
+            format!("{kind} demo is suspended.")
+        );
+        assert!(world.is_quiet());
+        world.edit("spec.runPolicy.suspend", json!(false));
+        world.start_all();
+        assert_eq!(
+            world.conditions(),
+            ["Created=True", "Suspended=False", "Running=True"]
+        );
+    }
+}

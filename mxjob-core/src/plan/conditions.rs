@@ -54,6 +54,15 @@ pub(super) fn set_false(draft: &mut Draft<'_>, kind: ConditionType, why: Option<
     }
 }
 
+/// Adds a condition that is false, where there is none of that type.
+pub(super) fn add_false(draft: &mut Draft<'_>, kind: ConditionType, why: &(String, String)) {
+    if draft.status.condition(kind).is_none() {
+        let (now, (reason, message)) = (draft.stamp(), why.clone());
+        let added = condition(kind, "False", reason, message, &now);
+        draft.status.conditions.push(added);
+    }
+}
+
 /// The newest true condition, Stalled aside: what `phase` shows.
 pub(super) fn newest(status: &JobStatus) -> Option<&Condition> {
     let stalled = ConditionType::Stalled.name();

@@ -20,6 +20,10 @@ pub(super) fn suspend(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     let over = [ConditionType::Stalled, ConditionType::Restarting].map(ConditionType::name);
     let conditions = &mut draft.status.conditions;
     conditions.retain(|one| !over.contains(&one.kind.as_str()));
+    // A job that was created suspended has not started.
+    if draft.status.start_time.is_some() {
+        conditions::add_false(draft, ConditionType::Running, &why);
+    }
     conditions::set_true(
         draft,
         ConditionType::Suspended,
