@@ -62,3 +62,26 @@ fn a_job_that_is_suspended_while_it_restarts_is_not_running() {
         );
     }
 }
+
+// contract: 9.4
+#[test]
+fn what_failed_is_counted_whether_its_pod_stays_or_not() {
+    for policy in ["All", "Running", "None"] {
+        let mut manifest = MX.job(0, 0, 3);
+        set(
+            &mut manifest,
+            "spec.runPolicy.cleanPodPolicy",
+            json!(policy),
+        );
+        let mut world = World::running(MX, manifest);
+        world.exit(MX.worker(0), 1);
+        assert_eq!(world.phase(), "Failed");
+        assert_eq!(
+            world.status().chief.as_deref(),
+            Some("Worker/0 Failed"),
+            "{policy}"
+        );
+        let counts = world.counts("Worker");
+        assert_eq!((counts.failed, counts.active), (1, 0), "{policy}");
+    }
+}

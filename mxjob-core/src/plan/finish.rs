@@ -27,7 +27,8 @@ pub(super) fn finish(
 ) {
     conclude(draft, end);
     let failed = draft.status.is(ConditionType::Failed);
-    let stays = |pod: &PodView| !goes(spec.clean, failed, pod);
+    // How a pod ended is told, also when it goes.
+    let stays = |pod: &PodView| pod.phase.is_final() || !goes(spec.clean, failed, pod);
     let current = current
         .iter()
         .filter(|(_, pod)| stays(pod))
