@@ -187,6 +187,7 @@ fn a_job_that_goes_is_deleted_and_its_namesake_is_another() {
     };
     let mut namesake = Job::read(MX.table, &MX.job(1, 0, 1));
     namesake.meta.uid = "another".into();
+    namesake.status = books.world.cluster.job().unwrap().status.clone();
     let mut account = books.account.clone();
     assert_eq!(Account::book(&mut account, Some(&namesake)), deleted);
     assert_eq!(
@@ -194,6 +195,13 @@ fn a_job_that_goes_is_deleted_and_its_namesake_is_another() {
         1
     );
     assert_eq!(Account::book(&mut books.account, None), deleted);
+    assert_eq!(Account::book(&mut books.account, None), NOTHING);
+}
+
+// contract: 11.7
+#[test]
+fn a_job_that_goes_before_it_is_taken_up_is_not_counted() {
+    let mut books = Books::open(MX, MX.job(1, 0, 1));
     assert_eq!(Account::book(&mut books.account, None), NOTHING);
 }
 

@@ -40,7 +40,7 @@ impl Account {
         let job = job.filter(|job| !job.meta.managed_elsewhere);
         let mut facts = Facts::default();
         if known.as_ref().map(|one| one.uid.as_str()) != job.map(|job| job.meta.uid.as_str()) {
-            facts.deleted = u64::from(known.is_some());
+            facts.deleted = u64::from(known.as_ref().is_some_and(|one| one.created));
             *known = job.map(Self::open);
         } else if let (Some(account), Some(job)) = (known, job) {
             account.catch_up(job, &mut facts);
