@@ -31,12 +31,12 @@ fn worker(world: &World) -> Pod {
     pods.find(is_it).unwrap().clone()
 }
 
-fn container(name: &str, state: Value) -> Value {
+fn container(name: &str, state: &Value) -> Value {
     json!({"name": name, "image": "", "imageID": "", "ready": false, "restartCount": 0, "state": state})
 }
 
 fn waiting(name: &str, reason: &str) -> Value {
-    container(name, json!({"waiting": {"reason": reason}}))
+    container(name, &json!({"waiting": {"reason": reason}}))
 }
 
 fn stalled(plan: &Plan) -> Option<Condition> {
@@ -63,7 +63,7 @@ fn a_pod_stalls_the_job_whichever_of_its_containers_waits() {
         "CreateContainerConfigError",
         "CrashLoopBackOff",
     ] {
-        let running = container("mxnet", json!({"running": {}}));
+        let running = container("mxnet", &json!({"running": {}}));
         shown.extend([
             (
                 cause,
@@ -78,7 +78,7 @@ fn a_pod_stalls_the_job_whichever_of_its_containers_waits() {
                 json!({
                     "containerStatuses": [waiting("mxnet", "PodInitializing")],
                     "initContainerStatuses": [
-                        container("first", json!({"terminated": {"exitCode": 0}})),
+                        container("first", &json!({"terminated": {"exitCode": 0}})),
                         waiting("second", cause),
                     ],
                 }),
