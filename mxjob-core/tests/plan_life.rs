@@ -53,6 +53,27 @@ fn a_finished_job_goes_when_its_time_to_live_is_over() {
     }
 }
 
+// contract: 8.3
+#[test]
+fn a_finished_job_goes_in_time_also_when_its_spec_is_spoilt_since() {
+    for place in ["spec.runPolicy.", "spec."] {
+        for was_valid in [true, false] {
+            let mut manifest = MX.job(0, 0, 1);
+            let path = format!("{place}ttlSecondsAfterFinished");
+            set(&mut manifest, &path, json!(10));
+            let mut world = World::running(MX, manifest);
+            if was_valid {
+                world.exit(MX.worker(0), 0);
+            }
+            world.edit("spec.jobMode", json!("MXNothing"));
+            world.pass(9);
+            assert!(world.cluster.job().is_some());
+            world.pass(1);
+            assert_eq!(world.cluster.job().is_none(), was_valid, "{place}");
+        }
+    }
+}
+
 // contract: 2.5, 5.3.5, 8.1
 #[test]
 fn each_clean_pod_policy_keeps_what_it_says() {

@@ -41,10 +41,6 @@ pub(super) fn spec(table: &'static RoleTable, spec: &JobSpec) -> Result<Spec, Pr
             .clean_pod_policy
             .or(spec.clean_pod_policy)
             .unwrap_or_default(),
-        ttl: run
-            .ttl_seconds_after_finished
-            .or(spec.ttl_seconds_after_finished)
-            .map(i64::from),
         deadline: run.active_deadline_seconds.or(spec.active_deadline_seconds),
         backoff_limit: run.backoff_limit.or(spec.backoff_limit),
         retryable,

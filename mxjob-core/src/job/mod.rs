@@ -46,6 +46,8 @@ pub struct JobMeta {
     pub deleting: bool,
     /// Somebody else runs it (`runPolicy.managedBy`), whatever the rest of its spec says.
     pub managed_elsewhere: bool,
+    /// Seconds that it is kept after its end, whatever the rest of its spec says.
+    pub ttl: Option<i64>,
 }
 
 /// What a job asks for, with every default filled in.
@@ -63,8 +65,6 @@ pub struct Spec {
     pub services: Services,
     /// Which pods go in the end.
     pub clean: CleanPodPolicy,
-    /// Seconds that it is kept after its end.
-    pub ttl: Option<i64>,
     /// Seconds that it may be active.
     pub deadline: Option<i64>,
     /// Restarts that it survives.

@@ -18,6 +18,15 @@ impl Job {
         meta.managed_elsewhere = manager
             .and_then(Value::as_str)
             .is_some_and(|manager| manager != table.manager());
+        meta.ttl = ["/spec/runPolicy", "/spec"]
+            .iter()
+            .find_map(|place| {
+                object
+                    .pointer(place)?
+                    .get("ttlSecondsAfterFinished")?
+                    .as_i64()
+            })
+            .filter(|ttl| *ttl >= 0);
         let status = object.get("status").map(status).unwrap_or_default();
         let spec = spec(table, &meta, object);
         Self {
@@ -63,6 +72,7 @@ fn meta(meta: &Value) -> JobMeta {
             .get("deletionTimestamp")
             .is_some_and(|time| !time.is_null()),
         managed_elsewhere: false,
+        ttl: None,
     }
 }
 

@@ -35,14 +35,20 @@ pub(super) fn finish(
         .map(|(replica, pod)| (*replica, *pod))
         .collect();
     counts::write(draft, spec, memory, &current);
-    clean_up(draft, world, spec.clean, spec.ttl);
+    clean_up(draft, world, spec.clean, draft.job.meta.ttl);
 }
 
 /// Ends a job that is not valid: no pods, no retries.
 pub(super) fn refuse(draft: &mut Draft<'_>, world: &World<'_>, problems: &[Problem]) {
+    let reason = format!("FailedInvalid{}Spec", draft.job.table.crd.kind);
+    let known = &draft.job.status;
+    let failed = known.condition(ConditionType::Failed);
+    let was_refused = failed.is_some_and(|one| one.reason.as_ref() == Some(&reason));
+    // Of a job that never was valid nothing else tells what is wrong with it.
+    let was_valid = known.is_finished() && !was_refused;
+    let ttl = draft.job.meta.ttl.filter(|_| was_valid);
     if !draft.job.status.is_finished() {
         let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
-        let reason = format!("FailedInvalid{}Spec", draft.job.table.crd.kind);
         let message = lines.join("; ");
         draft.status.observed_generation =
             Some(draft.job.meta.generation).filter(|generation| *generation > 0);
@@ -50,7 +56,7 @@ pub(super) fn refuse(draft: &mut Draft<'_>, world: &World<'_>, problems: &[Probl
         end(draft, ConditionType::Failed, reason, message);
         counts::columns(draft);
     }
-    clean_up(draft, world, CleanPodPolicy::Running, None);
+    clean_up(draft, world, CleanPodPolicy::Running, ttl);
 }
 
 /// Deletes what a finished job leaves, and the job itself when its time has come.

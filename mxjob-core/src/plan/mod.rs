@@ -149,7 +149,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let world = World::of(observed);
     match &job.spec {
         Ok(spec) if job.status.is_finished() => {
-            finish::clean_up(&mut draft, &world, spec.clean, spec.ttl);
+            finish::clean_up(&mut draft, &world, spec.clean, job.meta.ttl);
         }
         Ok(spec) if spec.suspend => suspend::suspend(&mut draft, &world, spec),
         Ok(spec) => run::run(&mut draft, &world, spec),
