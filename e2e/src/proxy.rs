@@ -124,7 +124,7 @@ impl Proxy {
         lock(&self.line.asked).clone()
     }
 
-    /// Ends all watches of that resource, in that manner.
+    /// Ends or silences all watches of that resource, in that manner.
     pub fn cut(&self, resource: &str, cut: Cut) {
         // An error says that nobody watches anything.
         let _ = self.line.cuts.send((resource.to_owned(), cut));

@@ -1,4 +1,4 @@
-//! Bodies of answers, and watches that end before their time.
+//! Bodies of answers, and watches that end before their time or say nothing more.
 
 use std::fmt;
 
@@ -10,10 +10,12 @@ use kube::client::Body;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-/// How a watch ends.
+/// What becomes of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Between two events.
+    /// It stays open and nothing comes any more, until the next cut.
+    Silent,
+    /// It ends between two events.
     Clean,
     /// The connection breaks in the middle of an event.
     HalfLine,
@@ -79,8 +81,15 @@ impl Watch {
             }
             cut = next_cut(&mut self.cuts, &self.resource) => cut,
         };
+        self.end(cut).await
+    }
+
+    async fn end(mut self, mut cut: Cut) -> Option<(Result<Frame<Bytes>, Broken>, State)> {
+        while cut == Cut::Silent {
+            cut = next_cut(&mut self.cuts, &self.resource).await;
+        }
         match cut {
-            Cut::Clean => None,
+            Cut::Silent | Cut::Clean => None,
             Cut::HalfLine => Some((Ok(line(HALF)), State::Breaking)),
             Cut::Gone => Some((Ok(line(GONE)), State::Over)),
         }

@@ -146,6 +146,12 @@ impl Cluster {
         self.send(job, api.get_opt(name)).await
     }
 
+    /// Reads the job; `None`: there is none.
+    pub(super) async fn read_job(&self, job: &JobKey) -> Result<Option<RawJob>, Refusal> {
+        let jobs = raw::jobs(&self.client, self.table, Some(&job.namespace));
+        self.send(job, jobs.get_opt(&job.name)).await
+    }
+
     /// Adds labels to a pod, if it still is that one; `None`: it is not.
     pub(super) async fn label(
         &self,

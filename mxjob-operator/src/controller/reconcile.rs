@@ -22,7 +22,7 @@ use super::stop::Stop;
 use super::stranger::{Id, Stranger};
 use super::unsaid::Unsaid;
 use super::watch;
-use super::world::{Snapshot, StoredJob};
+use super::world::{Snapshot, StoredJob, World};
 
 /// The clock may be set meanwhile, so a long wait is made of shorter ones.
 const LONGEST_SLEEP: Duration = Duration::from_mins(1);
@@ -64,6 +64,7 @@ impl Operator {
     async fn look(&self, key: &JobKey) -> Next {
         let mut unsaid = self.shared.unsaid().take(key);
         self.look_at_strangers(key, &mut unsaid).await;
+        self.look_at_late_job(key, &mut unsaid).await;
         let snapshot = self.shared.world().snapshot(key);
         let Some(snapshot) = snapshot else {
             self.metrics.look(key, None, Instant::now());
@@ -75,6 +76,35 @@ impl Operator {
         let next = self.carry_on(key, snapshot, &mut unsaid).await;
         self.shared.unsaid().keep(key, unsaid);
         next
+    }
+
+    /// Reads the job if its watch has been silent since we wrote it: it may be gone, or the watch.
+    async fn look_at_late_job(&self, key: &JobKey, unsaid: &mut Unsaid) {
+        let now = Instant::now();
+        let late = |world: &mut World| {
+            let scope = world.scope(Some(&key.namespace));
+            scope.is_some_and(|scope| scope.jobs.is_late(key, &key.name, now))
+        };
+        if !late(&mut self.shared.world()) {
+            return;
+        }
+        match self.cluster.read_job(key).await {
+            Ok(found) => {
+                let found = found.map(|job| {
+                    let stored = watch::stored(self.table, &job);
+                    let version = Version::of(Some(&stored.version));
+                    (stored, version)
+                });
+                if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
+                    scope.jobs.found(key, &key.name, found);
+                }
+            }
+            Err(error) => {
+                if unsaid.is_news(&error) {
+                    tracing::warn!(namespace = %key.namespace, job = %key.name, %error, "cannot look whether the job is still there");
+                }
+            }
+        }
     }
 
     async fn carry_on(&self, key: &JobKey, snapshot: Snapshot, unsaid: &mut Unsaid) -> Next {

@@ -13,6 +13,9 @@ const UNCONFIRMED: Duration = Duration::from_secs(30);
 
 /// Something that is cached.
 pub(super) trait Item: Clone + PartialEq {
+    /// Whether it stays until a read by name has said that it is gone. Others are forgotten sooner:
+    /// who creates them again is told that they are there.
+    const STAYS: bool = false;
     /// Its uid.
     fn uid(&self) -> &str;
     /// The same with a deletion asked for.
@@ -241,19 +244,56 @@ impl<V: Item> Shelf<V> {
         }
     }
 
+    /// Whether an answer about the object is here that the watch has not confirmed in time.
+    pub(super) fn is_late(&self, job: &JobKey, name: &str, now: Instant) -> bool {
+        let known = self.entries.get(job).and_then(|known| known.get(name));
+        known.is_some_and(|entry| is_late(entry.written, now))
+    }
+
+    /// It was read by name, because it was late; `None`: it is gone.
+    pub(super) fn found(&mut self, job: &JobKey, name: &str, found: Option<(V, Version)>) {
+        let now = Instant::now();
+        if !self.is_late(job, name, now) {
+            // The watch has spoken meanwhile.
+            return;
+        }
+        let Some(objects) = self.entries.get_mut(job) else {
+            return;
+        };
+        objects.remove(name);
+        if let Some((item, version)) = found {
+            let (written, doomed) = (Some(now), None);
+            objects.insert(
+                name.to_owned(),
+                Entry {
+                    item,
+                    version,
+                    written,
+                    doomed,
+                },
+            );
+        }
+        if objects.is_empty() {
+            self.entries.remove(job);
+        }
+    }
+
     /// Forgets answers that the watch has not confirmed in time; returns the jobs concerned.
     pub(super) fn expire(&mut self, now: Instant) -> HashSet<JobKey> {
-        let late = |at: Option<Instant>| at.is_some_and(|at| now.duration_since(at) >= UNCONFIRMED);
+        let late = |at| is_late(at, now);
         let mut jobs = HashSet::new();
         self.entries.retain(|job, objects| {
             let before = objects.len();
-            objects.retain(|_, entry| !late(entry.written));
+            let waits = objects
+                .values()
+                .any(|entry| V::STAYS && late(entry.written));
+            objects.retain(|_, entry| V::STAYS || !late(entry.written));
             let spared = objects
                 .values_mut()
                 .filter(|entry| late(entry.doomed))
                 .map(|entry| entry.doomed = None)
                 .count();
-            if objects.len() < before || spared > 0 {
+            if waits || objects.len() < before || spared > 0 {
                 jobs.insert(job.clone());
             }
             !objects.is_empty()
@@ -262,106 +302,14 @@ impl<V: Item> Shelf<V> {
     }
 }
 
+fn is_late(at: Option<Instant>, now: Instant) -> bool {
+    at.is_some_and(|at| now.duration_since(at) >= UNCONFIRMED)
+}
+
 fn doom<V: Item>(entries: &Entries<V>, job: &JobKey, name: &str, uid: &str) -> Option<Instant> {
     let known = entries.get(job)?.get(name)?;
     known.doomed.filter(|_| known.item.uid() == uid)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Clone, Debug, PartialEq)]
-    struct Thing(&'static str, &'static str);
-
-    impl Item for Thing {
-        fn uid(&self) -> &str {
-            self.0
-        }
-
-        fn doomed(self) -> Self {
-            Self(self.0, "doomed")
-        }
-    }
-
-    fn job() -> JobKey {
-        JobKey::new("default", "job")
-    }
-
-    fn applied(shelf: &mut Shelf<Thing>, thing: &Thing, version: u64) -> bool {
-        shelf.apply(job(), "pod".into(), thing.clone(), Version(version))
-    }
-
-    fn seen(shelf: &Shelf<Thing>) -> Vec<Thing> {
-        shelf.of(&job()).collect()
-    }
-
-    #[tokio::test]
-    async fn the_same_again_is_no_news() {
-        let mut shelf = Shelf::default();
-        assert!(applied(&mut shelf, &Thing("1", "a"), 1));
-        assert!(!applied(&mut shelf, &Thing("1", "a"), 2));
-        assert!(applied(&mut shelf, &Thing("1", "b"), 3));
-    }
-
-    #[tokio::test]
-    async fn an_answer_is_not_undone_by_older_news() {
-        let mut shelf = Shelf::default();
-        shelf.write(&job(), "pod", Thing("2", "new"), Version(10));
-        assert!(!applied(&mut shelf, &Thing("1", "old"), 9));
-        assert!(!shelf.remove(&job(), "pod", "1", Version(9)));
-        assert_eq!(seen(&shelf), [Thing("2", "new")]);
-        assert!(applied(&mut shelf, &Thing("2", "newer"), 11));
-    }
-
-    #[tokio::test]
-    async fn an_answer_that_comes_after_the_deletion_brings_nothing_back() {
-        let mut shelf = Shelf::default();
-        applied(&mut shelf, &Thing("1", "a"), 10);
-        shelf.remove(&job(), "pod", "1", Version(11));
-        shelf.write(&job(), "pod", Thing("1", "a"), Version(10));
-        assert_eq!(seen(&shelf), []);
-    }
-
-    #[tokio::test]
-    async fn a_list_replaces_all_but_what_was_written_meanwhile() {
-        let mut shelf = Shelf::default();
-        applied(&mut shelf, &Thing("1", "gone"), 1);
-        shelf.begin();
-        shelf.write(&job(), "other", Thing("2", "written"), Version(5));
-        assert_eq!(shelf.finish(), HashSet::from([job()]));
-        assert_eq!(seen(&shelf), [Thing("2", "written")]);
-        assert!(shelf.is_synced());
-    }
-
-    #[tokio::test]
-    async fn after_a_restored_backup_versions_may_go_back() {
-        let mut shelf = Shelf::default();
-        applied(&mut shelf, &Thing("1", "later"), 100);
-        shelf.begin();
-        shelf.offer(job(), "pod".into(), Thing("1", "earlier"), Version(50));
-        shelf.finish();
-        assert_eq!(seen(&shelf), [Thing("1", "earlier")]);
-    }
-
-    #[tokio::test]
-    async fn a_deleted_object_stays_deleted_until_the_watch_says_gone() {
-        let mut shelf = Shelf::default();
-        applied(&mut shelf, &Thing("1", "a"), 1);
-        shelf.doom(&job(), "pod", "1");
-        applied(&mut shelf, &Thing("1", "b"), 2);
-        assert_eq!(seen(&shelf), [Thing("1", "doomed")]);
-        applied(&mut shelf, &Thing("2", "next"), 3);
-        assert_eq!(seen(&shelf), [Thing("2", "next")]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_nobody_confirms_is_forgotten() {
-        let mut shelf = Shelf::default();
-        shelf.write(&job(), "pod", Thing("1", "a"), Version(1));
-        assert!(shelf.expire(Instant::now()).is_empty());
-        tokio::time::advance(UNCONFIRMED).await;
-        assert_eq!(shelf.expire(Instant::now()), HashSet::from([job()]));
-        assert_eq!(seen(&shelf), []);
-    }
-}
+mod tests;

@@ -29,6 +29,8 @@ impl PartialEq for StoredJob {
 }
 
 impl Item for StoredJob {
+    const STAYS: bool = true;
+
     fn uid(&self) -> &str {
         &self.job.meta.uid
     }
