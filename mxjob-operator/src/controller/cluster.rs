@@ -120,7 +120,7 @@ impl Cluster {
         .await
     }
 
-    /// Creates a pod or service.
+    /// Creates a pod, service or ConfigMap.
     pub(super) async fn create<K>(&self, job: &JobKey, object: &K) -> Result<K, Refusal>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -134,7 +134,7 @@ impl Cluster {
             .await
     }
 
-    /// Reads a pod or service; `None`: there is none.
+    /// Reads a pod, service or ConfigMap; `None`: there is none.
     pub(super) async fn read<K>(&self, job: &JobKey, name: &str) -> Result<Option<K>, Refusal>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -175,7 +175,7 @@ impl Cluster {
         }
     }
 
-    /// Deletes a pod or service. That it is gone already is as good.
+    /// Deletes a pod, service or ConfigMap. That it is gone already is as good.
     pub(super) async fn delete<K>(&self, job: &JobKey, target: &Target) -> Result<(), Refusal>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
