@@ -269,21 +269,22 @@ impl Worker<'_> {
 
     fn tell(&self, action: &Action, outcome: Outcome, unsaid: &mut Unsaid) {
         let (namespace, job) = (&self.key.namespace, &self.key.name);
+        let request = || words(action, self.job);
         let event = match outcome {
             Outcome::Already => return,
             Outcome::Done => {
-                tracing::debug!(%namespace, %job, ?action, "done");
+                tracing::debug!(%namespace, %job, action = request(), "done");
                 unsaid.wave.add(self.job, action, Ok(()))
             }
             Outcome::Taken(message) => {
-                tracing::warn!(%namespace, %job, ?action, "{message}");
+                tracing::warn!(%namespace, %job, action = request(), "{message}");
                 unsaid.wave.add(self.job, action, Err(&message))
             }
             Outcome::Failed(refusal) => {
                 if unsaid.is_news(&refusal) {
-                    tracing::warn!(%namespace, %job, ?action, error = %refusal, "refused");
+                    tracing::warn!(%namespace, %job, action = request(), error = %refusal, "refused");
                 } else {
-                    tracing::debug!(%namespace, %job, ?action, error = %refusal, "refused");
+                    tracing::debug!(%namespace, %job, action = request(), error = %refusal, "refused");
                 }
                 if !refusal.is_final() {
                     return;
@@ -295,4 +296,19 @@ impl Worker<'_> {
             self.operator.recorder.tell(self.job, event);
         }
     }
+}
+
+/// The action, for the log.
+fn words(action: &Action, job: &Job) -> String {
+    let what = match action {
+        Action::CreateService(_) | Action::CreateJobService => "create service",
+        Action::CreateConfigMap => "create config map",
+        Action::CreatePod(..) => "create pod",
+        Action::LabelPod(..) => "label pod",
+        Action::DeletePod(_) => "delete pod",
+        Action::DeleteService(_) => "delete service",
+        Action::DeleteConfigMap(_) => "delete config map",
+        Action::DeleteJob => "delete job",
+    };
+    format!("{what} {}", action.object(job))
 }
