@@ -22,9 +22,12 @@ async fn a_name_that_is_taken_stalls_the_job_until_it_is_free() -> Result<()> {
         "spec": {"containers": [{"name": "theirs", "image": "example.com/theirs"}]},
     }))?;
     let theirs = bench.pods.create(&PostParams::default(), &theirs).await?;
-    let _operator = Operator::start(plane, &bench.namespace)?;
+    let operator = Operator::start(plane, &bench.namespace)?;
     bench.create(&training("digits", 1, 1)).await?;
 
+    operator
+        .says(r#"action="create pod digits-worker-0""#)
+        .await?;
     let message = bench.event("FailedCreatePod").await?;
     assert!(message.contains("digits-worker-0"), "{message}");
     until("the job to be stalled", PATIENCE, || async {
@@ -63,6 +66,43 @@ async fn a_name_that_is_taken_stalls_the_job_until_it_is_free() -> Result<()> {
         Ok(!status.is(ConditionType::Stalled))
     })
     .await
+}
+
+#[tokio::test]
+async fn a_job_whose_name_is_taken_is_not_written_again_by_the_next_operator() -> Result<()> {
+    let (bench, plane) = Bench::shared("taken-restart").await?;
+    let theirs: Pod = serde_json::from_value(json!({
+        "metadata": {"name": "digits-worker-0"},
+        "spec": {"containers": [{"name": "theirs", "image": "example.com/theirs"}]},
+    }))?;
+    bench.pods.create(&PostParams::default(), &theirs).await?;
+    let operator = Operator::start(plane, &bench.namespace)?;
+    bench.create(&training("digits", 1, 1)).await?;
+    until("the job to be stalled", PATIENCE, || async {
+        let status = bench.jobs.get("digits").await?.status.unwrap_or_default();
+        Ok(status.is(ConditionType::Stalled))
+    })
+    .await?;
+    bench.event("FailedCreatePod").await?;
+    let kubelet = ScriptedKubelet::spawn(bench.client.clone(), &bench.namespace, |name, _| {
+        if name.starts_with(SENTINEL) {
+            Behaviour::Run
+        } else {
+            Behaviour::Pending
+        }
+    });
+    bench.another_life(&kubelet).await?;
+    let seen = async || -> Result<_> {
+        let mut events = bench.events().await?;
+        events.retain(|(reason, _), _| reason.starts_with("Failed"));
+        Ok((bench.jobs.get("digits").await?.resource_version(), events))
+    };
+    let before = seen().await?;
+    operator.kill()?;
+    let _operator = Operator::start(plane, &bench.namespace)?;
+    bench.another_life(&kubelet).await?;
+    assert_eq!(seen().await?, before);
+    Ok(())
 }
 
 // contract: 8.8

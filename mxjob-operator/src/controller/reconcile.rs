@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kube::api::ResourceExt as _;
 use mxjob_core::accelerators::Accelerators;
-use mxjob_core::plan::{ConfigMapView, Event, Plan, ServiceView, Start};
+use mxjob_core::api::v1::ConditionType;
+use mxjob_core::plan::{Action, ConfigMapView, Event, Plan, ServiceView, Start};
 use mxjob_core::{Job, RoleTable};
 use tokio::time::Instant;
 
@@ -26,6 +27,9 @@ use super::world::{Snapshot, StoredJob, World};
 
 /// The clock may be set meanwhile, so a long wait is made of shorter ones.
 const LONGEST_SLEEP: Duration = Duration::from_mins(1);
+
+/// Why a job is stalled while somebody else has a name of its.
+const NAME_TAKEN: &str = "NameTaken";
 
 /// Everything that a worker needs.
 #[derive(Clone)]
@@ -65,6 +69,7 @@ impl Operator {
         let mut unsaid = self.shared.unsaid().take(key);
         self.look_at_strangers(key, &mut unsaid).await;
         self.look_at_late_job(key, &mut unsaid).await;
+        self.meet_again(key, &mut unsaid).await;
         let snapshot = self.shared.world().snapshot(key);
         let Some(snapshot) = snapshot else {
             self.metrics.look(key, None, Instant::now());
@@ -261,6 +266,46 @@ impl Operator {
         timer.into_iter().chain(stranger).min()
     }
 
+    /// Meets those again that the status tells of and an earlier operator has met: what is not known
+    /// to be taken would be tried, and the status written, twice.
+    async fn meet_again(&self, key: &JobKey, unsaid: &mut Unsaid) {
+        let ids: Vec<Id> = {
+            let mut world = self.shared.world();
+            if world.strangers.next_due(key).is_some() {
+                return;
+            }
+            let Some(snapshot) = world.snapshot(key) else {
+                return;
+            };
+            let job = &snapshot.stored.job;
+            let stalled = job.status.condition(ConditionType::Stalled);
+            if stalled.is_none_or(|one| one.reason.as_deref() != Some(NAME_TAKEN)) {
+                return;
+            }
+            let plan = mxjob_core::plan::plan(&snapshot.observed(), Timestamp::now());
+            // Pods are not tried while a name of what they need is taken.
+            let first = plan.actions.iter().any(Action::comes_first);
+            let tried = plan.actions.iter();
+            let tried = tried.filter(|action| action.comes_first() == first);
+            tried.filter_map(|action| Id::of(action, job)).collect()
+        };
+        for id in ids {
+            match self.look_at_stranger(key, &id).await {
+                Ok(Some(stranger)) => {
+                    let mut world = self.shared.world();
+                    world.strangers.meet(key, stranger, Instant::now());
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    if unsaid.is_news(&error) {
+                        tracing::warn!(namespace = %key.namespace, job = %key.name, %error, "cannot look at {id}");
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
     /// Looks whether names that were taken are free now.
     async fn look_at_strangers(&self, key: &JobKey, unsaid: &mut Unsaid) {
         let due = self.shared.world().strangers.due(key, Instant::now());
@@ -272,7 +317,7 @@ impl Operator {
                 Ok(None) => world.strangers.part(key, &id),
                 Err(error) => {
                     if unsaid.is_news(&error) {
-                        tracing::warn!(namespace = %key.namespace, job = %key.name, %error, "cannot look at {id:?}");
+                        tracing::warn!(namespace = %key.namespace, job = %key.name, %error, "cannot look at {id}");
                     }
                     world.strangers.postpone(key, &id, Instant::now());
                 }

@@ -2,8 +2,10 @@
 //! not watched; a refused create is how we meet them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
-use mxjob_core::plan::{ConfigMapView, PodView, ServiceView};
+use mxjob_core::Job;
+use mxjob_core::plan::{Action, ConfigMapView, PodView, ServiceView};
 use tokio::time::Instant;
 
 use super::backoff;
@@ -48,6 +50,33 @@ pub(super) enum Id {
     Service(String),
     /// Of a ConfigMap.
     ConfigMap(String),
+}
+
+impl Id {
+    /// Of what the action creates; `None`: it creates nothing.
+    pub(super) fn of(action: &Action, job: &Job) -> Option<Self> {
+        let name = action.object(job);
+        match action {
+            Action::CreatePod(..) => Some(Self::Pod(name)),
+            Action::CreateService(_) | Action::CreateJobService => Some(Self::Service(name)),
+            Action::CreateConfigMap => Some(Self::ConfigMap(name)),
+            Action::LabelPod(..)
+            | Action::DeletePod(_)
+            | Action::DeleteService(_)
+            | Action::DeleteConfigMap(_)
+            | Action::DeleteJob => None,
+        }
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pod(name) => write!(f, "pod {name}"),
+            Self::Service(name) => write!(f, "service {name}"),
+            Self::ConfigMap(name) => write!(f, "config map {name}"),
+        }
+    }
 }
 
 #[derive(Debug)]
