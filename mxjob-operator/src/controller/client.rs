@@ -22,8 +22,10 @@ const USER_AGENT: &str = concat!("mxjob/", env!("CARGO_PKG_VERSION"));
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
     /// A kubeconfig was named and cannot be used.
-    #[error("kubeconfig {}: {source}", path.display())]
+    #[error("{named_by} {}: {source}", path.display())]
     Kubeconfig {
+        /// The flag or variable that names it.
+        named_by: &'static str,
         /// The file.
         path: PathBuf,
         /// Why not.
@@ -81,15 +83,19 @@ async fn find(flag: Option<&Path>) -> Result<Config, ClientError> {
             .map(PathBuf::from)
     };
     if let Some(path) = flag {
-        return from_file(path).await;
+        return from_file("--kubeconfig", path).await;
     }
     // kube reads KUBECONFIG by itself, as a list of files to merge.
     if let Some(path) = variable("KUBECONFIG") {
         let config = Config::from_kubeconfig(&KubeConfigOptions::default()).await;
-        return config.map_err(|source| ClientError::Kubeconfig { path, source });
+        return config.map_err(|source| ClientError::Kubeconfig {
+            named_by: "KUBECONFIG",
+            path,
+            source,
+        });
     }
     if let Some(path) = variable("USE_KUBE_CONFIG") {
-        return from_file(&path).await;
+        return from_file("USE_KUBE_CONFIG", &path).await;
     }
     let nowhere = match Config::incluster() {
         Ok(config) => return Ok(config),
@@ -99,13 +105,14 @@ async fn find(flag: Option<&Path>) -> Result<Config, ClientError> {
         .map(|home| home.join(".kube/config"))
         .filter(|path| path.is_file())
     {
-        Some(path) => from_file(&path).await,
+        Some(path) => from_file("kubeconfig", &path).await,
         None => Err(ClientError::Nowhere(nowhere)),
     }
 }
 
-async fn from_file(path: &Path) -> Result<Config, ClientError> {
+async fn from_file(named_by: &'static str, path: &Path) -> Result<Config, ClientError> {
     let error = |source| ClientError::Kubeconfig {
+        named_by,
         path: path.to_owned(),
         source,
     };
@@ -141,5 +148,12 @@ mod tests {
         assert_eq!(retry_after(&answer("3")), Some(Duration::from_secs(3)));
         assert_eq!(retry_after(&answer("Wed, 21 Oct 2015 07:28:00 GMT")), None);
         assert_eq!(retry_after(&Response::new(())), None);
+    }
+
+    #[tokio::test]
+    async fn the_flag_that_names_a_file_which_is_not_there_is_said() {
+        let error = find(Some(Path::new("nowhere"))).await.unwrap_err();
+        let error = error.to_string();
+        assert!(error.starts_with("--kubeconfig nowhere: "), "{error}");
     }
 }

@@ -1,7 +1,6 @@
 //! What the operator answers itself: metrics, and whether it is alive and ready.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -17,11 +16,19 @@ use super::stop::Stop;
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
-#[error("{flag} {address}: {source}: give another address, or 0 for none")]
+#[error("{flag} {address}: {why}")]
 pub(super) struct BindError {
     flag: &'static str,
     address: String,
-    source: io::Error,
+    why: String,
+}
+
+/// What is wrong with the address, and what to do.
+fn why(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::InvalidInput {
+        return "must be host:port, :port for every interface, or 0 for none".to_owned();
+    }
+    format!("{error}: give another address, or 0 for none")
 }
 
 /// Listens on `host:port` or `:port`, on every interface then; `None`: on `0` or nothing.
@@ -42,10 +49,10 @@ pub(super) async fn bind(
         },
         None => TcpListener::bind(address).await,
     };
-    let failed = |source| BindError {
+    let failed = |error| BindError {
         flag,
         address: address.to_owned(),
-        source,
+        why: why(&error),
     };
     listener.map(Some).map_err(failed)
 }
@@ -78,18 +85,10 @@ impl Answers {
 fn serve(what: &'static str, listener: Option<TcpListener>, routes: Router) {
     let Some(listener) = listener else { return };
     match listener.local_addr() {
-        Ok(address) => tracing::info!(address = %reachable(address), "serving {what}"),
+        Ok(address) => tracing::info!(%address, "serving {what}"),
         Err(error) => tracing::warn!(%error, "serving {what}, nobody knows where"),
     }
     tokio::spawn(async move { axum::serve(listener, routes).await });
-}
-
-/// The address as somebody on this machine would ask for it.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
-    if address.ip().is_unspecified() {
-        address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
-    }
-    address
 }
 
 async fn scrape(State(answers): State<Answers>) -> impl IntoResponse {
@@ -107,5 +106,29 @@ async fn ready(State(answers): State<Answers>) -> impl IntoResponse {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
         (false, false) => (StatusCode::SERVICE_UNAVAILABLE, "caches are not complete"),
         (false, true) => (StatusCode::OK, "ok"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_address_without_a_port_is_told_what_is_missing() {
+        for address in ["localhost", ":http", "127.0.0.1"] {
+            let error = bind("--flag", address).await.unwrap_err().to_string();
+            let expected = format!(
+                "--flag {address}: must be host:port, :port for every interface, or 0 for none"
+            );
+            assert_eq!(error, expected);
+        }
+        let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let taken = taken.local_addr().unwrap().to_string();
+        let error = bind("--flag", &taken).await.unwrap_err().to_string();
+        assert!(
+            error.ends_with(": give another address, or 0 for none"),
+            "{error}"
+        );
+        assert!(bind("--flag", "0").await.unwrap().is_none());
     }
 }

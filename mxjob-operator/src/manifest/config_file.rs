@@ -35,15 +35,18 @@ impl ConfigFile {
         let Some(path) = &self.controller_config_file else {
             return Ok(Accelerators::default());
         };
-        Input::read(path)
-            .map_err(|finding| vec![finding])
-            .and_then(|input| read(&input))
-            .map_err(|found| {
-                let mut findings = Findings::default();
-                findings.add(found);
-                ConfigError(findings.text(Paint::Plain).trim_end().to_owned())
-            })
+        let input = Input::read(path).map_err(|finding| {
+            let ConfigError(said) = error(vec![finding]);
+            ConfigError(format!("--controller-config-file {said}"))
+        })?;
+        read(&input).map_err(error)
     }
+}
+
+fn error(found: Vec<Finding>) -> ConfigError {
+    let mut findings = Findings::default();
+    findings.add(found);
+    ConfigError(findings.text(Paint::Plain).trim_end().to_owned())
 }
 
 fn read(input: &Input) -> Result<Accelerators, Vec<Finding>> {
@@ -127,7 +130,10 @@ config.yaml:9:7: error: accelerators[nvidia.com/gpu].envVars[1]: name is missing
             controller_config_file: Some("nowhere/config.yaml".into()),
         };
         let error = file.load().unwrap_err().to_string();
-        assert_eq!(error, "nowhere/config.yaml: error: no such file");
+        assert_eq!(
+            error,
+            "--controller-config-file nowhere/config.yaml: error: no such file"
+        );
         let none = ConfigFile {
             controller_config_file: None,
         };
