@@ -14,6 +14,7 @@ pub(crate) struct OperatorArgs {
         long,
         env = "MXJOB_NAMESPACE",
         value_delimiter = ',',
+        value_parser = namespace,
         value_name = "NAME"
     )]
     pub(crate) namespace: Vec<String>,
@@ -57,6 +58,21 @@ pub(crate) struct OperatorArgs {
     pub(crate) log_format: LogFormat,
 }
 
+/// Reads the name of a namespace. An environment variable that is set to nothing means none.
+fn namespace(name: &str) -> Result<String, &'static str> {
+    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let fits = name.len() <= 63
+        && name.bytes().all(|byte| letter(byte) || byte == b'-')
+        && !name.starts_with('-')
+        && !name.ends_with('-');
+    if fits {
+        return Ok(name.to_owned());
+    }
+    Err(
+        "must be lower-case letters, digits and - within, 63 at most, as Kubernetes names namespaces",
+    )
+}
+
 /// How log lines are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
@@ -65,4 +81,37 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: OperatorArgs,
+    }
+
+    fn namespaces(given: &str) -> Result<Vec<String>, String> {
+        let line = Line::try_parse_from(["operator", &format!("--namespace={given}")]);
+        line.map(|line| line.args.namespace)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_namespace_that_cannot_be_is_refused() {
+        assert_eq!(namespaces("a,team-1").unwrap(), ["a", "team-1"]);
+        assert_eq!(namespaces("").unwrap(), [""]);
+        let long = "a".repeat(64);
+        for bad in ["Bad_NS", "a,B", "-a", "a-", "a.b", "a/b", &long] {
+            let error = namespaces(bad).unwrap_err();
+            assert!(
+                error.contains("--namespace") && error.contains("must be lower-case letters"),
+                "{bad}: {error}"
+            );
+        }
+    }
 }
