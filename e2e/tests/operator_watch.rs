@@ -1,13 +1,14 @@
-//! Watches that break.
+//! Watches that break or fall silent.
 
 mod faults;
 mod operator;
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::ScriptedKubelet;
 use e2e::deadline::until;
 use e2e::proxy::{Cut, Proxy};
+use e2e::{ScriptedKubelet, http};
 use faults::{all_run, lines, made, succeed, told_once};
+use kube::api::DeleteParams;
 use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::json;
 
@@ -95,4 +96,44 @@ async fn a_watch_that_is_too_old_is_replaced_by_a_list_and_said_once() -> Result
     let said = survives("gone", Cut::Gone, "the watch was too old").await?;
     assert_eq!(said, 9);
     Ok(())
+}
+
+#[tokio::test]
+async fn a_job_whose_watch_has_fallen_silent_still_ends_in_time() -> Result<()> {
+    let (bench, plane) = Bench::shared("silent").await?;
+    let proxy = Proxy::start(plane).await?;
+    let operator = Operator::start_through(&proxy, &bench.namespace)?;
+    // Later than answers are believed that no watch confirms.
+    let policy = json!({"runPolicy": {"activeDeadlineSeconds": 45}});
+    bench
+        .create(&with(training("digits", 1, 1), policy))
+        .await?;
+    bench.pods(3).await?;
+    proxy.cut("mxjobs", Cut::Silent);
+    let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    bench.phase("digits", "Running").await?;
+    // Nothing but its deadline ends it.
+    bench.phase("digits", "Failed").await?;
+    let (_, _, metrics) = http::get(operator.address("metrics").await?, "/metrics").await?;
+    let deleted = "training_operator_jobs_deleted_total{";
+    let deleted: Vec<_> = metrics
+        .lines()
+        .filter(|line| line.starts_with(deleted) && !line.ends_with(" 0"))
+        .collect();
+    ensure!(deleted.is_empty(), "{deleted:?}");
+
+    // One that is really gone is found to be, although no watch says so.
+    bench
+        .jobs
+        .delete("digits", &DeleteParams::default())
+        .await?;
+    let counted = r#"framework="mxnet"} 1"#;
+    until("the job to be counted as deleted", PATIENCE, || async {
+        let (_, _, metrics) = http::get(operator.address("metrics").await?, "/metrics").await?;
+        let mut lines = metrics.lines();
+        Ok(lines.any(|line| {
+            line.starts_with("training_operator_jobs_deleted_total{") && line.ends_with(counted)
+        }))
+    })
+    .await
 }
