@@ -31,7 +31,7 @@ fn nothing_wrong(wrong: &[String]) -> Result<()> {
     Ok(())
 }
 
-// contract: 3.1, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8, 3.9, 3.10, 3.11, 3.12
+// contract: 3.1, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8, 3.9, 3.10, 3.11, 3.12, 2.12
 #[tokio::test]
 async fn invalid_manifests_are_refused_with_their_messages() -> Result<()> {
     let server = Server::shared("invalid").await?;
@@ -54,7 +54,7 @@ fn sorted(lines: &[String]) -> Vec<&String> {
     lines
 }
 
-// contract: 2.2, 2.9, 3.11, 4.1
+// contract: 2.2, 2.9, 3.11, 4.1, 2.12
 #[tokio::test]
 async fn valid_manifests_are_stored_as_they_are() -> Result<()> {
     let server = Server::shared("valid").await?;

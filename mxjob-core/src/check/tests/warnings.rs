@@ -50,6 +50,7 @@ fn accelerators_of_roles_without_use_for_them_are_warned_about() {
     assert_warnings(&format!("{CONTAINER}/resources"), resources, &[]);
 }
 
+// contract: 7.4.6
 #[test]
 fn a_failure_policy_makes_restart_policies_idle() {
     let mut spec = with(&format!("{WORKER}/restartPolicy"), json!("ExitCode"))["spec"].clone();

@@ -184,7 +184,7 @@ fn a_status_of_any_shape_can_be_mended() {
     });
 }
 
-// contract: 1.1, 1.2, 1.3
+// contract: 1.1, 1.2, 1.3, 1.4
 #[test]
 fn names_and_columns_are_those_of_the_contract() {
     let mut crd = crd(MxRole::TABLE);
