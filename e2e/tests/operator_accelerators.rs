@@ -27,7 +27,7 @@ fn named<'a>(list: &'a Value, name: &str) -> Option<&'a Value> {
     items.iter().find(|item| item["name"] == name)
 }
 
-// contract: 5.4.4
+// contract: 5.4.4, 11.14
 #[tokio::test]
 async fn the_pod_that_asks_has_it_and_the_stored_job_has_not() -> Result<()> {
     let (bench, plane) = Bench::shared("accelerators").await?;

@@ -169,10 +169,10 @@ fn the_old_name_serves_in_the_job_and_in_the_file() {
 }
 
 #[test]
-fn keys_are_found_in_any_case_and_others_left_alone() {
+fn keys_are_found_in_any_letter_case() {
     let like = json!({
         "Accelerators": {"nvidia.com/gpu": {
-            "VOLUMES": [{"Name": "lib", "hostpath": "/home/lib", "mountpath": "/usr/lib/cuda", "more": 1}],
+            "VOLUMES": [{"Name": "lib", "hostpath": "/home/lib", "mountpath": "/usr/lib/cuda"}],
             "envvars": [{"NAME": "LD_LIBRARY_PATH", "Value": "/usr/lib/cuda"}, {"name": "EMPTY"}],
         }, "example.com/npu": config()["accelerators"]["example.com/npu"]},
         "grpcServerFilePath": "/opt/server.py",
@@ -221,11 +221,53 @@ fn every_mistake_is_said() {
             json!([{"name": "A", "value": true}]),
             "envVars[0].value: must be a text: put it in quotes",
         ),
+        (
+            "envVars",
+            json!([{"name": "A="}]),
+            "envVars[0].name: must be printable ASCII without =, as Kubernetes names variables",
+        ),
+        (
+            "envVars",
+            json!([{"name": "A", "foo": 1}]),
+            "envVars[0].foo: unknown key",
+        ),
+        (
+            "volumes",
+            json!([{"name": "a", "hostPath": "/a", "mountPath": "/a", "hostPth": "/b"}]),
+            "volumes[0].hostPth: unknown key: did you mean hostPath?",
+        ),
     ] {
         let file = json!({"accelerators": {"gpu": {field: value}}});
         let problems = Accelerators::read(&file).unwrap_err();
         let said_now: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(said_now, [format!("accelerators.gpu.{said}")]);
+    }
+}
+
+// contract: 5.4.5
+#[test]
+fn keys_and_resources_that_are_none_are_mistakes() {
+    for (file, said) in [
+        (
+            json!({"acelerators": {}}),
+            "acelerators: unknown key: did you mean accelerators?",
+        ),
+        (
+            json!({"accelerators": {"a/gpu": {"evnVars": []}}}),
+            "accelerators[a/gpu].evnVars: unknown key: did you mean envVars?",
+        ),
+        (
+            json!({"accelerators": {"nvidia.com/": {}}}),
+            "accelerators[nvidia.com/]: must be the name of a resource, like nvidia.com/gpu",
+        ),
+        (
+            json!({"accelerators": {"Nvidia.com/gpu": {}}}),
+            "accelerators[Nvidia.com/gpu]: must be the name of a resource, like nvidia.com/gpu",
+        ),
+    ] {
+        let problems = Accelerators::read(&file).unwrap_err();
+        let said_now: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(said_now, [said]);
     }
     for file in [
         json!([]),
@@ -234,5 +276,31 @@ fn every_mistake_is_said() {
     ] {
         let problems = Accelerators::read(&file).unwrap_err();
         assert_eq!(problems.len(), 1, "{file}");
+    }
+}
+
+// contract: 5.4.5
+#[test]
+fn two_volumes_of_one_name_are_a_mistake_unless_they_are_the_same() {
+    let read = |node: &str, mount: &str| {
+        let volumes = json!([
+            {"name": "lib", "hostPath": "/lib", "mountPath": "/lib"},
+            {"name": "lib", "hostPath": node, "mountPath": mount},
+        ]);
+        Accelerators::read(&json!({"accelerators": {"gpu": {"volumes": volumes}}}))
+    };
+    for (node, mount) in [("/other", "/lib"), ("/lib", "/other")] {
+        let problems = read(node, mount).unwrap_err();
+        let said: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["accelerators.gpu: has two volumes lib: rename one"]);
+    }
+    assert!(read("/lib", "/lib").is_ok());
+}
+
+#[test]
+fn variables_may_be_named_as_the_server_allows() {
+    for name in ["A", "1BAD", "my.var-x", "a b"] {
+        let file = json!({"accelerators": {"gpu": {"envVars": [{"name": name}]}}});
+        assert!(Accelerators::read(&file).is_ok(), "{name}");
     }
 }

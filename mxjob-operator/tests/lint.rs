@@ -227,7 +227,7 @@ fn files_that_are_not_there() {
     assert_eq!(told(&output), wanted);
 }
 
-// contract: 11.2
+// contract: 11.2, 11.15
 #[test]
 fn standard_input() {
     let folder = TempDir::new().unwrap();

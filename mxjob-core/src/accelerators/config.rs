@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 use serde_json::{Map, Value};
 
 use crate::problem::Problem;
-use crate::schema::Path;
+use crate::schema::{Path, suggestion};
 
 /// The accelerators that somebody has configured, by the name of their resource.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +31,8 @@ struct Folder {
 
 impl Accelerators {
     /// Reads the controller's configuration file. As with the controllers that it was made for, keys
-    /// are found in any letter case, and keys that are not known are left alone.
+    /// are found in any letter case. One that is not known is a mistake: what it was to say would be
+    /// missed only when jobs run.
     pub fn read(file: &Value) -> Result<Self, Vec<Problem>> {
         let mut reader = Reader::default();
         let all = reader.file(file);
@@ -99,6 +100,9 @@ impl Folder {
     }
 }
 
+/// The second is of the controllers that the file was made for: they read it and never used it.
+const TOP: [&str; 2] = ["accelerators", "grpcServerFilePath"];
+
 type Fields = Map<String, Value>;
 
 /// Reads on after a mistake: all of them are to be said at once.
@@ -111,25 +115,57 @@ impl Reader {
     fn file(&mut self, file: &Value) -> Accelerators {
         let mut all = BTreeMap::new();
         let path = Path::ROOT;
-        if let Some(fields) = self.fields(file, path)
-            && let Some((key, accelerators)) = field(fields, "accelerators")
-        {
+        let Some(fields) = self.fields(file, path) else {
+            return Accelerators(all);
+        };
+        self.known(fields, &TOP, path);
+        if let Some((key, accelerators)) = field(fields, "accelerators") {
             let path = path.key(key);
             for (resource, one) in self.fields(accelerators, path).into_iter().flatten() {
                 let path = path.key(resource);
+                if !is_resource(resource) {
+                    self.complain(
+                        path.to_string(),
+                        "must be the name of a resource, like nvidia.com/gpu",
+                    );
+                }
                 if let Some(fields) = self.fields(one, path) {
-                    let accelerator = Accelerator {
-                        folders: self.items(fields, "volumes", path, Self::folder),
-                        variables: self.items(fields, "envVars", path, Self::variable),
-                    };
-                    all.insert(resource.clone(), accelerator);
+                    all.insert(resource.clone(), self.accelerator(fields, path));
                 }
             }
         }
         Accelerators(all)
     }
 
+    fn accelerator(&mut self, fields: &Fields, path: Path<'_>) -> Accelerator {
+        self.known(fields, &["volumes", "envVars"], path);
+        let accelerator = Accelerator {
+            folders: self.items(fields, "volumes", path, Self::folder),
+            variables: self.items(fields, "envVars", path, Self::variable),
+        };
+        let mut before: BTreeMap<&str, &Folder> = BTreeMap::new();
+        for folder in &accelerator.folders {
+            let first = before.entry(&folder.volume).or_insert(folder);
+            if *first != folder {
+                let message = format!("has two volumes {}: rename one", folder.volume);
+                self.complain(path.to_string(), message);
+            }
+        }
+        accelerator
+    }
+
+    /// Complains about keys other than `names`.
+    fn known(&mut self, fields: &Fields, names: &[&'static str], path: Path<'_>) {
+        let is_known = |key: &str| names.iter().any(|name| key.eq_ignore_ascii_case(name));
+        for key in fields.keys().filter(|key| !is_known(key)) {
+            let near = suggestion(key, names.iter().copied());
+            let near = near.map_or_else(String::new, |name| format!(": did you mean {name}?"));
+            self.complain(path.key(key).to_string(), format!("unknown key{near}"));
+        }
+    }
+
     fn folder(&mut self, fields: &Fields, path: Path<'_>) -> Option<Folder> {
+        self.known(fields, &["name", "hostPath", "mountPath"], path);
         let volume = self.text(fields, "name", path);
         let node = self.folder_path(fields, "hostPath", path);
         let container = self.folder_path(fields, "mountPath", path);
@@ -157,7 +193,14 @@ impl Reader {
     }
 
     fn variable(&mut self, fields: &Fields, path: Path<'_>) -> Option<EnvVar> {
+        self.known(fields, &["name", "value"], path);
         let name = self.text(fields, "name", path);
+        if name.as_deref().is_some_and(|name| !is_variable(name)) {
+            self.complain(
+                path.key("name").to_string(),
+                "must be printable ASCII without =, as Kubernetes names variables",
+            );
+        }
         let value = match field(fields, "value") {
             None => Some(String::new()),
             Some((key, value)) => {
@@ -244,4 +287,29 @@ fn field<'v>(fields: &'v Fields, name: &str) -> Option<(&'v String, &'v Value)> 
 fn is_label(name: &str) -> bool {
     let plain = |one: char| one.is_ascii_lowercase() || one.is_ascii_digit() || one == '-';
     name.len() <= 63 && name.chars().all(plain) && !name.starts_with('-') && !name.ends_with('-')
+}
+
+/// A qualified name as Kubernetes has it.
+fn is_resource(name: &str) -> bool {
+    let (prefix, name) = match name.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, name),
+    };
+    let plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '-' | '_' | '.');
+    let end = |one: char| one.is_ascii_alphanumeric();
+    let is_domain = |prefix: &str| {
+        let mut labels = prefix.split('.');
+        prefix.len() <= 253 && labels.all(|label| !label.is_empty() && is_label(label))
+    };
+    prefix.is_none_or(is_domain)
+        && (1..=63).contains(&name.len())
+        && name.chars().all(plain)
+        && name.starts_with(end)
+        && name.ends_with(end)
+}
+
+/// What the API server takes for the name of a variable.
+fn is_variable(name: &str) -> bool {
+    let printable = |one: char| one.is_ascii_graphic() || one == ' ';
+    name.chars().all(|one| printable(one) && one != '=')
 }

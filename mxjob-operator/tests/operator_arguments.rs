@@ -1,0 +1,119 @@
+//! `mxjob operator`: what it is told by flags, variables and files.
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// An operator that finds nothing in the environment, and serves nothing.
+fn operator(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mxjob"));
+    command
+        .arg("operator")
+        .env_clear()
+        .env("HOME", home)
+        .env("MXJOB_METRICS_BIND_ADDRESS", "0")
+        .env("MXJOB_HEALTH_PROBE_BIND_ADDRESS", "0")
+        .stdin(Stdio::null());
+    command
+}
+
+/// What it says when it ends by itself, with 1.
+fn complaint(mut command: Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    said
+}
+
+// contract: 11.12
+#[test]
+fn the_first_that_names_a_cluster_decides() {
+    let home = TempDir::new().unwrap();
+    let file = |name: &str| {
+        let path = home.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // None of them can be used: the one that was tried is in the message.
+        fs::write(&path, "clusters: 7\n").unwrap();
+        path
+    };
+    let (flag, first) = (file("flag"), file("first"));
+    let (second, last) = (file("second"), file(".kube/config"));
+    let all = |command: &mut Command| {
+        command.env("KUBECONFIG", &first);
+        command.env("USE_KUBE_CONFIG", &second);
+    };
+
+    let mut command = operator(home.path());
+    all(&mut command);
+    command.arg("--kubeconfig").arg(&flag);
+    let tried = |path: &Path| format!("kubeconfig {}: ", path.display());
+    let said = complaint(command);
+    assert!(said.contains(&tried(&flag)), "{said}");
+
+    let mut command = operator(home.path());
+    all(&mut command);
+    command.env("MXJOB_KUBECONFIG", &flag);
+    let said = complaint(command);
+    assert!(said.contains(&tried(&flag)), "{said}");
+
+    let mut command = operator(home.path());
+    all(&mut command);
+    let said = complaint(command);
+    assert!(said.contains(&tried(&first)), "{said}");
+
+    let mut command = operator(home.path());
+    all(&mut command);
+    command.env("KUBECONFIG", "");
+    let said = complaint(command);
+    assert!(said.contains(&tried(&second)), "{said}");
+
+    let said = complaint(operator(home.path()));
+    assert!(said.contains(&tried(&last)), "{said}");
+
+    fs::remove_file(&last).unwrap();
+    let said = complaint(operator(home.path()));
+    assert!(said.contains("no cluster: give --kubeconfig"), "{said}");
+}
+
+// contract: 11.13
+#[test]
+fn each_flag_is_a_variable_too() {
+    let home = TempDir::new().unwrap();
+    let output = operator(home.path()).arg("--help").output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let words: Vec<_> = help.split_whitespace().collect();
+    let flags: Vec<_> = words
+        .iter()
+        .filter_map(|word| word.strip_prefix("--"))
+        .filter(|flag| {
+            *flag != "help"
+                && flag
+                    .chars()
+                    .all(|one| one.is_ascii_lowercase() || one == '-')
+        })
+        .collect();
+    assert!(flags.contains(&"install-crds"), "{help}");
+    for flag in flags {
+        let variable = format!("[env: MXJOB_{}=", flag.to_uppercase().replace('-', "_"));
+        assert!(help.contains(&variable), "{variable} is not in\n{help}");
+    }
+}
+
+// contract: 11.14
+#[test]
+fn the_configuration_file_has_two_spellings_and_a_variable() {
+    let home = TempDir::new().unwrap();
+    for flag in ["--controller-config-file", "--controller_config_file"] {
+        let mut command = operator(home.path());
+        command.args([flag, "nowhere.yaml"]);
+        let said = complaint(command);
+        assert!(said.contains("nowhere.yaml: error: no such file"), "{said}");
+    }
+    let mut command = operator(home.path());
+    command.env("MXJOB_CONTROLLER_CONFIG_FILE", "nowhere.yaml");
+    let said = complaint(command);
+    assert!(said.contains("nowhere.yaml: error: no such file"), "{said}");
+}
