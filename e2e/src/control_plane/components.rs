@@ -14,6 +14,7 @@ const AUDIT_POLICY: &str = r#"{
   "omitStages": ["RequestReceived"],
   "rules": [
     {"level": "RequestResponse", "resources": [{"group": "kubeflow.org", "resources": ["mxjobs/status"]}]},
+    {"level": "Request", "verbs": ["delete"], "resources": [{"group": "", "resources": ["pods"]}]},
     {"level": "Metadata"}
   ]
 }"#;
