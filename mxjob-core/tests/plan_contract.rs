@@ -17,8 +17,8 @@ fn the_columns_name_the_newest_true_condition() {
     let mut world = World::of(MX, manifest);
     let shown = |world: &World| {
         let status = world.status();
-        let true_ones = status.conditions.iter().filter(|one| one.is_true());
-        let newest = true_ones.last().unwrap();
+        let mut true_ones = status.conditions.iter().filter(|one| one.is_true());
+        let newest = true_ones.next_back().unwrap();
         assert_eq!(status.phase.as_ref(), Some(&newest.kind));
         assert_eq!(status.reason, newest.reason);
         (status.phase.unwrap(), status.reason.unwrap())
