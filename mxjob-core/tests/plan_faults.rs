@@ -161,6 +161,24 @@ fn of_a_wiped_status_the_one_from_before_stands_in() {
 }
 
 #[test]
+fn what_waits_to_be_written_about_a_job_says_nothing_of_the_next_of_its_name() {
+    let mut look = Look::at(MX.job(1, 1, 2));
+    for role in look.job.status.replica_statuses.values_mut() {
+        role.started_indexes = None;
+    }
+    let mut debounce = Debounce::default();
+    let plan = debounce.plan(&look.observed(), look.now);
+    assert_eq!(plan.status, None, "who has started waits to be written");
+    look.pods.clear();
+    assert_eq!(debounce.missing(&look.observed()).len(), 4);
+    // Made in the same second it has the same status.
+    look.job.meta.uid = "another".to_owned();
+    assert_eq!(debounce.missing(&look.observed()), [""; 0]);
+    let plan = debounce.plan(&look.observed(), look.now);
+    assert_eq!(plan, Debounce::default().plan(&look.observed(), look.now));
+}
+
+#[test]
 fn a_wiped_status_is_written_again_at_once() {
     let mut look = Look::at(MX.job(1, 1, 2));
     let known = look.job.clone();

@@ -24,6 +24,8 @@ pub struct Debounce {
 
 #[derive(Clone, Debug)]
 struct Held {
+    /// Another job of the same name may have the same status.
+    uid: String,
     /// The stored status that it is a change of.
     base: JobStatus,
     status: JobStatus,
@@ -42,7 +44,7 @@ impl Debounce {
     /// found is to be shown to [`Debounce::plan`], which takes the others for gone.
     pub fn missing(&self, observed: &Observed<'_>) -> Vec<String> {
         let held = self.held.as_ref();
-        let Some(held) = held.filter(|held| held.base == observed.job.status) else {
+        let Some(held) = held.filter(|held| held.is_of(observed.job)) else {
             return look::missing(observed);
         };
         let job = &held.applied(observed.job);
@@ -53,11 +55,10 @@ impl Debounce {
     /// be asked each time; whoever cannot write a status just asks again.
     pub fn plan(&mut self, observed: &Observed<'_>, now: Timestamp) -> Plan {
         let held = self.held.take();
-        let stored = &observed.job.status;
-        let held = held.filter(|held| held.base == *stored);
+        let held = held.filter(|held| held.is_of(observed.job));
         let Some(held) = held else {
             let plan = plan(observed, now);
-            return self.hold(observed.job, None, stored, plan, now);
+            return self.hold(observed.job, None, &observed.job.status, plan, now);
         };
         let job = held.applied(observed.job);
         let plan = plan(
@@ -93,6 +94,7 @@ impl Debounce {
                     return plan;
                 }
                 Box::new(Held {
+                    uid: job.meta.uid.clone(),
                     base: job.status.clone(),
                     status,
                     events,
@@ -114,6 +116,11 @@ impl Debounce {
 }
 
 impl Held {
+    /// True when it is a change of the job as it is stored now.
+    fn is_of(&self, job: &Job) -> bool {
+        self.uid == job.meta.uid && self.base == job.status
+    }
+
     /// The job as if its status had been written.
     fn applied(&self, job: &Job) -> Job {
         Job {

@@ -2,7 +2,8 @@
 //!
 //! Where it cannot by nature, this is what holds instead:
 //! * Somebody who wipes the status takes the job's memory: counters and the final condition are
-//!   those of the new status, and pods that were judged already are judged once more.
+//!   those of the new status, and pods that were judged already are judged once more. One of two
+//!   leaders that remembers the old status puts it back, over what the other has counted meanwhile.
 //! * Two leaders act on what each has seen. The status is fenced by its resourceVersion: no count is
 //!   lost or made twice, no final condition changes. A create is not: one that has not yet heard of
 //!   the end, or of pods that the other made, when it makes its plan, may still create; one that has
