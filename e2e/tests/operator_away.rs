@@ -20,7 +20,9 @@ use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::json;
 
 const AWAY: Duration = Duration::from_secs(30);
-const WORKERS: u32 = 100;
+const WORKERS: u32 = 500;
+/// With its scheduler.
+const REPLICAS: usize = 501;
 
 /// Three jobs: one runs, one has a deadline that passes while the server is away, one is in the middle
 /// of its start.
@@ -65,7 +67,7 @@ async fn three_ends(bench: &Bench, plane: &ControlPlane, kubelet: &ScriptedKubel
     e2e::deadline::until("all pods of the third job", PATIENCE, || async {
         let pods = bench.pods.list(&ListParams::default()).await?.items;
         let names = pods.iter().map(ResourceExt::name_any);
-        Ok(names.filter(starts).count() == 101)
+        Ok(names.filter(starts).count() == REPLICAS)
     })
     .await?;
     succeed(kubelet, "runs", 1).await?;
@@ -129,7 +131,7 @@ async fn killed_for_half_a_minute() -> Result<()> {
     three_jobs(&bench).await?;
     plane.stop_apiserver().await?;
     ensure!(
-        faults::made(&bench, &plane)?.len() < 106,
+        faults::made(&bench, &plane)?.len() < REPLICAS + 5,
         "stopped too late"
     );
     tokio::time::sleep(AWAY).await;
