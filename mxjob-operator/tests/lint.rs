@@ -17,7 +17,7 @@ metadata:
 spec:
   mxReplicaSpecs:
     Worker:
-      replicas: 2
+      replicas: 1
       template:
         spec:
           containers:
@@ -82,8 +82,8 @@ fn yaml_that_does_not_parse() {
 fn a_key_that_is_there_twice() {
     assert_told(
         GOOD.replace(
-            "      replicas: 2\n",
-            "      replicas: 2\n      replicas: 3\n",
+            "      replicas: 1\n",
+            "      replicas: 1\n      replicas: 3\n",
         ),
         "job.yaml:9:7: error: replicas is there twice: keep one\n0 jobs: 1 error\nexit code 1",
     );
@@ -173,7 +173,7 @@ fn an_unknown_field_is_a_warning() {
 #[test]
 fn a_wrong_type() {
     assert_told(
-        GOOD.replace("replicas: 2", "replicas: two"),
+        GOOD.replace("replicas: 1", "replicas: two"),
         "job.yaml:8:7: error: spec.mxReplicaSpecs.Worker.replicas: must be an integer, not the string \"two\"\n\
          1 job: 1 error\nexit code 1",
     );
@@ -182,14 +182,17 @@ fn a_wrong_type() {
 #[test]
 fn huge_numbers_of_replicas() {
     assert_told(
-        GOOD.replace("replicas: 2", "replicas: 3000000000"),
+        GOOD.replace("replicas: 1", "replicas: 3000000000"),
         "job.yaml:8:7: error: spec.mxReplicaSpecs.Worker.replicas: must be at most 2147483647, not 3000000000\n\
          1 job: 1 error\nexit code 1",
     );
     assert_told(
-        GOOD.replace("replicas: 2", "replicas: 2000000000"),
+        GOOD.replace("replicas: 1", "replicas: 2000000000"),
         "job.yaml:6:3: error: spec.mxReplicaSpecs: 2000000000 replicas in all: at most 100000, a cluster has no \
-         more pods\n1 job: 1 error\nexit code 1",
+         more pods\n\
+         job.yaml:7:5: warning: spec.mxReplicaSpecs.Worker: Worker gets no DMLC_PS_ROOT_PORT, DMLC_PS_ROOT_URI, \
+         DMLC_NUM_SERVER, DMLC_NUM_WORKER, DMLC_ROLE, DMLC_USE_KUBERNETES, DMLC_WORKER_ID: the job has no Scheduler\n\
+         1 job: 1 error, 1 warning\nexit code 1",
     );
 }
 
@@ -199,7 +202,7 @@ fn every_mistake_of_one_file_at_once() {
         .replace("name: demo", "name: Demo")
         .replace("spec:\n  mx", "spec:\n  jobMode: MXTrian\n  mx")
         .replace("Worker", "Wroker")
-        .replace("replicas: 2", "replicas: -2")
+        .replace("replicas: 1", "replicas: -2")
         .replace("image: mxnet", "args: [1.5, yes]");
     let folder = folder("job.yaml", bad);
     insta::assert_snapshot!(told(
@@ -310,7 +313,7 @@ fn an_alias_bomb() {
 // contract: 11.2
 #[test]
 fn annotations_for_github() {
-    let folder = folder("job.yaml", GOOD.replace("replicas: 2", "replicas: 50%"));
+    let folder = folder("job.yaml", GOOD.replace("replicas: 1", "replicas: 50%"));
     let output = mxjob(&folder, &["lint", "-o", "github", "job.yaml"])
         .output()
         .unwrap();
@@ -322,7 +325,7 @@ fn annotations_for_github() {
 // contract: 11.2
 #[test]
 fn objects_for_programs() {
-    let folder = folder("job.yaml", GOOD.replace("replicas: 2", "replicas: -2"));
+    let folder = folder("job.yaml", GOOD.replace("replicas: 1", "replicas: -2"));
     insta::assert_snapshot!(told(
         &mxjob(&folder, &["lint", "-o", "json", "job.yaml"])
             .output()

@@ -49,7 +49,7 @@ fn the_first_that_names_a_cluster_decides() {
     let mut command = operator(home.path());
     all(&mut command);
     command.arg("--kubeconfig").arg(&flag);
-    let tried = |path: &Path| format!("kubeconfig {}: ", path.display());
+    let tried = |path: &Path| format!(" {}: ", path.display());
     let said = complaint(command);
     assert!(said.contains(&tried(&flag)), "{said}");
 

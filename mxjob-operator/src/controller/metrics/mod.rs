@@ -342,7 +342,8 @@ mod tests {
     fn what_is_known_of_a_job_goes_with_it() {
         let metrics = Metrics::new(MxRole::TABLE);
         let key = JobKey::new("lab", "digits");
-        metrics.look(&key, Some(&job(&json!({}))), Instant::now());
+        let created = json!({"conditions": [{"type": "Created", "status": "True"}]});
+        metrics.look(&key, Some(&job(&created)), Instant::now());
         metrics.look(&key, None, Instant::now());
         metrics.look(&key, None, Instant::now());
         assert!(metrics.ledger().is_empty());
