@@ -13,19 +13,19 @@
     reason = "a program that prints figures"
 )]
 
-#[path = "../tests/operator/mod.rs"]
-mod operator;
+#[path = "../tests/operator/bench/mod.rs"]
+mod bench;
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use bench::{Bench, Operator, training, with};
 use e2e::ControlPlane;
 use e2e::deadline::{Seen, until};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::api::{Api, ListParams, PostParams};
 use mxjob_core::wiring::{Addresses, Wiring};
 use mxjob_core::{Job, MXJob, MxRole, ReplicaRole as _};
-use operator::{Bench, Operator, training, with};
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -1,19 +1,15 @@
 //! What Prometheus and the kubelet read of the operator.
 
-#![allow(clippy::indexing_slicing, reason = "of JSON and of what a test knows")]
-
-mod operator;
-
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
+use crate::bench::{Bench, Operator, PATIENCE, training, with};
 use anyhow::{Context, Result, ensure};
 use e2e::deadline::{self, Seen};
 use e2e::{ControlPlane, ScriptedKubelet, http};
 use kube::ResourceExt;
 use kube::api::DeleteParams;
-use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::json;
 
 /// What a scrape says: the value of each series.

@@ -1,22 +1,18 @@
 //! The apiserver is away for half a minute: gone, or silent; and the way to it is.
 
-mod faults;
-mod operator;
-
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::bench::{Bench, Operator, PATIENCE, training, with};
+use crate::facts::{all_run, each_pod_once, lines, said_once, succeed};
 use anyhow::{Context as _, Result, ensure};
 use e2e::kubelet::Behaviour;
 use e2e::proxy::Proxy;
 use e2e::{ControlPlane, ScriptedKubelet};
-use faults::{all_run, each_pod_once, lines, said_once, succeed};
 use kube::ResourceExt;
 use kube::api::ListParams;
 use mxjob_core::api::v1::ConditionType;
-use mxjob_core::{MxRole, ReplicaRole as _};
-use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::json;
 
 const AWAY: Duration = Duration::from_secs(30);
@@ -80,16 +76,6 @@ async fn three_ends(bench: &Bench, plane: &ControlPlane, kubelet: &ScriptedKubel
     Ok(())
 }
 
-/// A control plane of its own: others would be disturbed.
-async fn own_plane() -> Result<(ControlPlane, Bench)> {
-    let plane = ControlPlane::start().await?;
-    plane
-        .install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)])
-        .await?;
-    let bench = Bench::new(&plane, "away").await?;
-    Ok((plane, bench))
-}
-
 /// An outage is said once for each watch, once for each job and error, once for events.
 fn said_no_more_than_once(operator: &Operator) -> Result<()> {
     for resource in ["mxjobs", "pods", "services", "configmaps"] {
@@ -124,14 +110,14 @@ fn said_no_more_than_once(operator: &Operator) -> Result<()> {
 
 #[tokio::test]
 async fn killed_for_half_a_minute() -> Result<()> {
-    let (plane, bench) = own_plane().await?;
+    let (bench, plane) = Bench::own("away").await?;
     let operator = Operator::start(&plane, &bench.namespace)?;
     operator.says("caches are complete").await?;
     let kubelet = kubelet(&bench);
     three_jobs(&bench).await?;
     plane.stop_apiserver().await?;
     ensure!(
-        faults::made(&bench, &plane)?.len() < REPLICAS + 5,
+        crate::facts::made(&bench, &plane)?.len() < REPLICAS + 5,
         "stopped too late"
     );
     tokio::time::sleep(AWAY).await;
@@ -142,7 +128,7 @@ async fn killed_for_half_a_minute() -> Result<()> {
 
 #[tokio::test]
 async fn silent_for_half_a_minute() -> Result<()> {
-    let (plane, bench) = own_plane().await?;
+    let (bench, plane) = Bench::own("away").await?;
     let operator = Operator::start(&plane, &bench.namespace)?;
     operator.says("caches are complete").await?;
     let kubelet = kubelet(&bench);
@@ -185,15 +171,19 @@ async fn out_of_reach_for_the_operator_alone_nothing_that_happens_is_missed() ->
     // All that happens happens behind its back.
     succeed(&kubelet, "digits", 2).await?;
     bench.create(&training("other", 0, 1)).await?;
-    operator.says("cannot watch, trying again").await?;
+    let cannot = ["mxjobs", "pods", "services", "configmaps"]
+        .map(|resource| format!("cannot watch, trying again resource=\"{resource}\""));
+    for text in &cannot {
+        operator.says(text).await?;
+    }
     proxy.come_back().await?;
     bench.phase("digits", "Succeeded").await?;
     all_run(&bench, "other", 2).await?;
     for job in ["digits", "other"] {
         each_pod_once(&bench, plane, job)?;
     }
-    for resource in ["mxjobs", "pods", "services", "configmaps"] {
-        said_once(&operator, &format!("trying again resource=\"{resource}\""))?;
+    for text in &cannot {
+        said_once(&operator, text)?;
     }
     Ok(())
 }

@@ -1,11 +1,5 @@
 //! What the tests of faults have in common.
 
-#![allow(dead_code, reason = "every test file uses another part")]
-#![allow(
-    clippy::indexing_slicing,
-    reason = "of JSON, where a missing key is null"
-)]
-
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
@@ -17,7 +11,7 @@ use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::{Value, json};
 
-use crate::operator::{Bench, Operator, PATIENCE};
+use crate::bench::{Bench, Operator, PATIENCE};
 
 /// The jobs as they are stored, whatever that is.
 pub(crate) fn raw(bench: &Bench) -> Api<DynamicObject> {

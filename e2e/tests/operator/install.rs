@@ -1,12 +1,6 @@
 //! The operator and its CustomResourceDefinition.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "of JSON, where a missing key is null"
-)]
-
-mod operator;
-
+use crate::bench::{Bench, Operator, training};
 use anyhow::Result;
 use e2e::ControlPlane;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -15,7 +9,6 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::runtime::conditions::is_crd_established;
 use kube::runtime::wait::Condition as _;
 use mxjob_core::{MxRole, ReplicaRole as _};
-use operator::{Bench, Operator, training};
 use serde_json::{Value, json};
 
 const CRD: &str = "mxjobs.kubeflow.org";
@@ -121,7 +114,7 @@ fn jobs(bench: &Bench) -> Api<DynamicObject> {
 
 async fn raw(bench: &Bench, name: &str) -> Result<DynamicObject> {
     let (jobs, what) = (jobs(bench), format!("{name} to be judged"));
-    e2e::deadline::until(&what, operator::PATIENCE, || async {
+    e2e::deadline::until(&what, crate::bench::PATIENCE, || async {
         let job = jobs.get(name).await?;
         Ok(Some(job).filter(|job| !job.data["status"]["phase"].is_null()))
     })

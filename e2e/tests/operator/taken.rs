@@ -1,7 +1,6 @@
 //! Objects of somebody else under the names of a job's.
 
-mod operator;
-
+use crate::bench::{Bench, Operator, PATIENCE, SENTINEL, training};
 use anyhow::Result;
 use e2e::ScriptedKubelet;
 use e2e::deadline::until;
@@ -10,7 +9,6 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use mxjob_core::api::v1::ConditionType;
-use operator::{Bench, Operator, PATIENCE, SENTINEL, training};
 use serde_json::json;
 
 // contract: 5.3.4, 9.5

@@ -1,25 +1,18 @@
 //! The operator is killed after every single write of a job's life, and another one takes over.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "of JSON, where a missing key is null"
-)]
-
-mod operator;
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::bench::{Bench, Operator, PATIENCE, training, with};
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::until;
 use e2e::{ControlPlane, ScriptedKubelet};
 use futures::{StreamExt as _, TryStreamExt as _};
 use kube::ResourceExt as _;
 use kube::api::ListParams;
-use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::{Value, json};
 
 /// Lives at the same time, each with an operator of its own.

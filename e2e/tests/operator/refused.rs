@@ -1,15 +1,13 @@
 //! The server refuses what the operator wants to make.
 
-mod operator;
-
 use std::time::Duration;
 
+use crate::bench::{Bench, Operator, PATIENCE, training, with};
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::until;
 use k8s_openapi::api::core::v1::ResourceQuota;
 use kube::api::{Api, PostParams};
 use mxjob_core::api::v1::ConditionType;
-use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::json;
 
 /// Allows no pods in the namespace, and waits until the server knows.

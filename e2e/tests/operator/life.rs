@@ -1,13 +1,11 @@
 //! A job's life under the operator: it starts, it succeeds, it fails, it starts over.
 
-mod operator;
-
+use crate::bench::{Bench, Operator, training, with};
 use anyhow::Result;
 use e2e::ScriptedKubelet;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use mxjob_core::api::v1::ConditionType;
-use operator::{Bench, Operator, training, with};
 use serde_json::json;
 
 // contract: 4.1, 6.2, 8.2

@@ -1,14 +1,8 @@
 //! The role sets of `examples/custom-role` on a real control plane.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "of JSON, where a missing key is null"
-)]
-
-mod operator;
-
 use std::path::Path;
 
+use crate::bench::{Bench, Operator, PATIENCE, training};
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
 use e2e::{ControlPlane, ScriptedKubelet};
@@ -16,12 +10,14 @@ use http::Request;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use mxjob_core::api::v1::ConditionType;
-use operator::{Bench, Operator, PATIENCE, training};
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
-/// The control plane of these tests, with the CustomResourceDefinitions that the examples commit.
+/// The control plane of these tests, with the CustomResourceDefinitions that the examples commit:
+/// another one than that of the other tests, for the same name.
 async fn bench(prefix: &str) -> Result<(Bench, &'static ControlPlane)> {
-    let plane = ControlPlane::shared().await?;
+    static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
+    let plane = PLANE.get_or_try_init(ControlPlane::start).await?;
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/custom-role");
     let mut crds = Vec::new();
     for file in [

@@ -1,15 +1,12 @@
 //! Watches that break or fall silent.
 
-mod faults;
-mod operator;
-
+use crate::bench::{Bench, Operator, PATIENCE, training, with};
+use crate::facts::{all_run, lines, made, succeed, told_once};
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::until;
 use e2e::proxy::{Cut, Proxy};
 use e2e::{ScriptedKubelet, http};
-use faults::{all_run, lines, made, succeed, told_once};
 use kube::api::DeleteParams;
-use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::json;
 
 const FOLLOWED: [&str; 4] = ["mxjobs", "pods", "services", "configmaps"];

@@ -1,15 +1,11 @@
 //! The digits example, trained by MXNet in real pods.
-#![cfg(feature = "real-node")]
 
-mod example;
-mod operator;
-
+use crate::bench::{Bench, Operator};
+use crate::example::Example;
 use anyhow::{Context as _, Result};
 use e2e::node::RealNode;
 use e2e::{ControlPlane, Controllers};
-use example::Example;
 use mxjob_core::{MxRole, ReplicaRole as _};
-use operator::{Bench, Operator};
 
 #[tokio::test]
 async fn on_a_real_node_the_digits_job_learns() -> Result<()> {
@@ -25,7 +21,7 @@ async fn on_a_real_node_the_digits_job_learns() -> Result<()> {
     bench.create(&digits.job).await?;
     let job = bench.phase("digits", "Succeeded").await?;
     assert_eq!(
-        example::phases(&bench, &plane)?,
+        crate::example::phases(&bench, &plane)?,
         ["Created", "Running", "Succeeded"]
     );
     let status = job.status.context("no status")?;

@@ -1,21 +1,17 @@
 //! The matmul example, tuned by TVM in real pods.
-#![cfg(feature = "real-node")]
-
-mod example;
-mod operator;
 
 use std::fs;
 use std::time::Duration;
 
+use crate::bench::{Bench, Operator};
+use crate::example::Example;
 use anyhow::{Context as _, Result};
 use e2e::deadline::{self, Seen};
 use e2e::node::RealNode;
 use e2e::{ControlPlane, Controllers};
-use example::Example;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
 use mxjob_core::{MxRole, ReplicaRole as _};
-use operator::{Bench, Operator};
 
 /// TVM alone takes 15 s to load its tensor instructions.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -44,7 +40,7 @@ async fn on_a_real_node_the_matmul_job_is_tuned() -> Result<()> {
     });
     let status = status.await?;
     assert_eq!(
-        example::phases(&bench, &plane)?,
+        crate::example::phases(&bench, &plane)?,
         ["Created", "Running", "Succeeded"],
         "{status:?}"
     );

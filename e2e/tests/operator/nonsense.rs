@@ -1,17 +1,16 @@
 //! Objects edited behind the schema's back: v1.md 3 and 9.
 
-mod faults;
-mod operator;
-
+use crate::bench::{Bench, Operator, PATIENCE, training, with};
+use crate::facts::{
+    all_run, each_pod_once, overwrite_status, raw, said_once, status_field, succeed,
+};
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
 use e2e::{ControlPlane, ScriptedKubelet};
-use faults::{all_run, each_pod_once, overwrite_status, raw, said_once, status_field, succeed};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, Patch, PatchParams};
 use kube::core::DynamicObject;
 use mxjob_core::{MxRole, ReplicaRole as _, schema};
-use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::{Value, json};
 
 /// Serves jobs with that schema; `None`: with any content.
@@ -59,9 +58,7 @@ async fn edit(bench: &Bench, job: &str, patch: Value) -> Result<()> {
 
 /// A control plane of its own, whose schema is changed; a job that runs.
 async fn running(prefix: &str, job: &Value) -> Result<(ControlPlane, Bench, ScriptedKubelet)> {
-    let plane = ControlPlane::start().await?;
-    plane.install_crds(&[schema::crd(MxRole::TABLE)]).await?;
-    let bench = Bench::new(&plane, prefix).await?;
+    let (bench, plane) = Bench::own(prefix).await?;
     bench.create(job).await?;
     let kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
     Ok((plane, bench, kubelet))

@@ -1,6 +1,6 @@
 //! An operator as a process, and the jobs that it looks after.
 
-#![allow(dead_code, reason = "every test file uses another part")]
+#![allow(dead_code, reason = "the benchmark uses a part of it")]
 #![allow(
     clippy::indexing_slicing,
     reason = "of JSON, where a missing key is null"
@@ -48,6 +48,15 @@ impl Bench {
             .install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)])
             .await?;
         Ok((Self::new(plane, prefix).await?, plane))
+    }
+
+    /// In a control plane of its own, for a test that others would notice.
+    pub(crate) async fn own(prefix: &str) -> Result<(Self, ControlPlane)> {
+        let plane = ControlPlane::start().await?;
+        plane
+            .install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)])
+            .await?;
+        Ok((Self::new(&plane, prefix).await?, plane))
     }
 
     /// In that control plane.

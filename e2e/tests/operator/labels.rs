@@ -1,19 +1,16 @@
 //! Pods whose labels somebody changes, and pods with labels that are not theirs: v1.md 5.1, 5.3, 7.2.
 
-mod faults;
-mod operator;
-
 use std::time::Duration;
 
+use crate::bench::{Bench, Operator, PATIENCE, training};
+use crate::facts::{all_run, each_pod_once, said_once, succeed};
 use anyhow::{Context as _, Result, ensure};
 use e2e::ScriptedKubelet;
 use e2e::deadline::{Seen, until};
 use e2e::proxy::{Fault, Proxy, Rule};
-use faults::{all_run, each_pod_once, said_once, succeed};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams, PostParams};
-use operator::{Bench, Operator, PATIENCE, training};
 use serde_json::{Value, json};
 
 const BACK: &str = "somebody took labels off the pod";
@@ -193,7 +190,7 @@ async fn a_pod_that_comes_after_the_one_to_be_labelled_stays_as_it_is() -> Resul
     let there = bench.pods.get("digits-worker-0").await?;
     assert_eq!(there.uid(), theirs.uid());
     assert_eq!(there.metadata.labels, None);
-    let refused = faults::lines(&operator, " refused ")?;
+    let refused = crate::facts::lines(&operator, " refused ")?;
     ensure!(refused.is_empty(), "{refused:#?}");
     Ok(())
 }

@@ -1,18 +1,15 @@
 //! Requests that go wrong on their way: conflicts, overload, errors before and after the write.
 
-mod faults;
-mod operator;
-
 use std::time::Duration;
 
+use crate::bench::{Bench, Operator, PATIENCE, training, with};
+use crate::facts::{all_run, lines, made, said_once, succeed, told_once};
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::until;
 use e2e::proxy::{Asked, Fault, Proxy, Rule};
 use e2e::{ControlPlane, ScriptedKubelet};
-use faults::{all_run, lines, made, said_once, succeed, told_once};
 use futures::{StreamExt as _, TryStreamExt as _};
 use kube::api::{Patch, PatchParams};
-use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::json;
 
 /// Lives at the same time, each with a way to the server of its own.
@@ -159,7 +156,7 @@ async fn a_status_that_may_wait_is_tried_again_after_growing_waits() -> Result<(
     bench.create(&training("digits", 1, 1)).await?;
     let ready = async |ready: &str| {
         until(&format!("{ready} to be ready"), PATIENCE, || async {
-            Ok(faults::status_field(&bench, "digits", "/ready").await? == ready)
+            Ok(crate::facts::status_field(&bench, "digits", "/ready").await? == ready)
         })
         .await
     };
@@ -212,7 +209,7 @@ async fn another_lives(prefix: &str, fault: Fault, times: usize) -> Result<()> {
     succeed(&kubelet, "digits", 1).await?;
     bench.phase("digits", "Succeeded").await?;
     for job in ["digits", "other"] {
-        faults::each_pod_once(&bench, plane, job)?;
+        crate::facts::each_pod_once(&bench, plane, job)?;
     }
     if fault != Fault::Delay(SLOW) {
         said_once(&operator, " refused namespace=")?;

@@ -1,19 +1,12 @@
 //! What users and clusters do to a running job: v1.md sections 7 and 8 on a real control plane.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "of JSON, where a missing key is null"
-)]
-
-mod operator;
-
+use crate::bench::{Bench, Operator, PATIENCE, training, with};
 use anyhow::{Context as _, Result, ensure};
 use e2e::ScriptedKubelet;
 use e2e::deadline::{Seen, until};
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use mxjob_core::api::v1::{ConditionType, JobStatus};
-use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::{Value, json};
 
 /// A job that runs, its operator and its kubelet.

@@ -1,14 +1,11 @@
 //! Somebody wipes the status of a job: v1.md 6 and 9.
 
-mod faults;
-mod operator;
-
+use crate::bench::{Bench, Operator, PATIENCE, training, with};
+use crate::facts::{all_run, made, overwrite_status, said_once, succeed};
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
 use e2e::{ControlPlane, ScriptedKubelet};
-use faults::{all_run, made, overwrite_status, said_once, succeed};
 use mxjob_core::api::v1::{ConditionType, JobStatus};
-use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::json;
 
 const WIPED: &str = "somebody had wiped the status";
@@ -131,7 +128,7 @@ async fn wiped_at_the_end(prefix: &str, clean: &str, while_away: bool) -> Result
     let now = status(&bench).await?;
     assert!(now.is(ConditionType::Succeeded) && now.completion_time.is_some());
     bench.another_life(&kubelet).await?;
-    faults::each_pod_once(&bench, plane, "digits")
+    crate::facts::each_pod_once(&bench, plane, "digits")
 }
 
 #[tokio::test]

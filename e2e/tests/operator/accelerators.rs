@@ -1,16 +1,9 @@
 //! The accelerator configuration, from the file to the pods.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "of JSON, where a missing key is null"
-)]
-
-mod operator;
-
 use std::process::Command;
 
+use crate::bench::{Bench, Operator, PATIENCE, training};
 use anyhow::{Context as _, Result};
-use operator::{Bench, Operator, PATIENCE, training};
 use serde_json::{Value, json};
 
 const CONFIG: &str = "

@@ -1,10 +1,5 @@
 //! A job of `examples/`, in real pods.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "of JSON, where a missing key is null"
-)]
-
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +11,7 @@ use e2e::node;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::operator::Bench;
+use crate::bench::Bench;
 
 /// An example's job as the real node can run it: in its one image, with all that it needs from the
 /// host, in a folder of its own.

@@ -1,22 +1,14 @@
 //! The operator is killed, told to stop, started again.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "of JSON, where a missing key is null"
-)]
-
-mod operator;
-
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::bench::{Bench, Operator, PATIENCE, training};
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
 use e2e::kubelet::Behaviour;
 use e2e::{ControlPlane, ScriptedKubelet, http};
 use kube::api::ListParams;
-use mxjob_core::{MxRole, ReplicaRole as _};
-use operator::{Bench, Operator, PATIENCE, training};
 use serde_json::json;
 
 const WORKERS: u32 = 500;
@@ -156,12 +148,7 @@ async fn idle_it_stops_at_once() -> Result<()> {
 
 #[tokio::test]
 async fn an_outage_of_the_server_is_survived() -> Result<()> {
-    // A control plane of its own: others would be disturbed.
-    let plane = ControlPlane::start().await?;
-    plane
-        .install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)])
-        .await?;
-    let bench = Bench::new(&plane, "outage").await?;
+    let (bench, plane) = Bench::own("outage").await?;
     let operator = Operator::start(&plane, &bench.namespace)?;
     operator.says("caches are complete").await?;
     bench.create(&training("large", 0, WORKERS)).await?;
@@ -185,12 +172,7 @@ async fn an_outage_of_the_server_is_survived() -> Result<()> {
 // contract: 11.5, 11.9
 #[tokio::test]
 async fn a_server_that_hangs_holds_up_no_stop() -> Result<()> {
-    // A control plane of its own: others would be disturbed.
-    let plane = ControlPlane::start().await?;
-    plane
-        .install_crds(&[mxjob_core::schema::crd(MxRole::TABLE)])
-        .await?;
-    let bench = Bench::new(&plane, "hangs").await?;
+    let (bench, plane) = Bench::own("hangs").await?;
     let mut operator = Operator::start(&plane, &bench.namespace)?;
     operator.says("caches are complete").await?;
     let health = operator.address("health").await?;

@@ -1,21 +1,14 @@
 //! What the operator makes, and what is left of it when the job is deleted.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "of JSON, where a missing key is null"
-)]
-
-mod operator;
-
 use std::fmt::Debug;
 use std::process::Command;
 
+use crate::bench::{Bench, Operator, PATIENCE, training};
 use anyhow::{Context as _, Result, ensure};
 use e2e::ScriptedKubelet;
 use e2e::deadline::until;
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use kube::{Resource, ResourceExt as _};
-use operator::{Bench, Operator, PATIENCE, training};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -1,14 +1,8 @@
 //! What the operator says as events, and what it does when the server refuses.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "of JSON, where a missing key is null"
-)]
-
-mod operator;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::bench::{Bench, Operator, PATIENCE, training, with};
 use anyhow::{Result, ensure};
 use e2e::ScriptedKubelet;
 use e2e::deadline::{Seen, until};
@@ -16,7 +10,6 @@ use e2e::proxy::{Fault, Proxy, Rule};
 use k8s_openapi::api::events::v1::Event;
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, Patch, PatchParams};
-use operator::{Bench, Operator, PATIENCE, training, with};
 use serde_json::json;
 
 /// The server does not allow it.

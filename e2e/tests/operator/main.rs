@@ -1,0 +1,37 @@
+//! The operator as a process, on a real control plane.
+//!
+//! One program with all of them: they share a control plane, wait most of their time, and run side
+//! by side. Those of `real_node` make real pods and want the feature of that name.
+
+#![allow(
+    clippy::indexing_slicing,
+    reason = "of JSON, where a missing key is null, and of what a test knows"
+)]
+
+mod accelerators;
+mod away;
+mod bench;
+mod contract;
+mod crash;
+mod custom_role;
+#[cfg(feature = "real-node")]
+mod example;
+mod facts;
+mod faults;
+mod install;
+mod labels;
+mod large;
+mod life;
+mod metrics;
+mod nonsense;
+#[cfg(feature = "real-node")]
+mod real_node;
+#[cfg(feature = "real-node")]
+mod real_node_tune;
+mod refused;
+mod restarts;
+mod start;
+mod states;
+mod taken;
+mod watch;
+mod wiped;
