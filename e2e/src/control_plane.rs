@@ -163,15 +163,17 @@ impl ControlPlane {
             .collect()
     }
 
-    /// All audit events so far (`audit.k8s.io/v1`), oldest first, one for each completed
-    /// request; those for `mxjobs/status` have `requestObject` and `responseObject`.
-    pub fn audit_log(&self) -> Result<Vec<Value>> {
+    /// All audit events so far (`audit.k8s.io/v1`) with the text `about` in them, a namespace for
+    /// one, oldest first, one for each completed request; those for `mxjobs/status` have
+    /// `requestObject` and `responseObject`.
+    pub fn audit_log(&self, about: &str) -> Result<Vec<Value>> {
         let text = fs::read_to_string(self.folder().join("audit.log"))?;
         // What follows the last line break is being written at this moment.
         let complete = text.rfind('\n').and_then(|end| text.get(..end));
         complete
             .unwrap_or_default()
             .lines()
+            .filter(|line| line.contains(about))
             .map(|line| serde_json::from_str(line).context("the audit log has a broken line"))
             .collect()
     }

@@ -27,10 +27,10 @@ async fn a_pod_is_created_and_deleted() -> Result<()> {
     pods.delete("alone", &DeleteParams::default()).await?;
     assert!(pods.get_opt("alone").await?.is_none(), "no node, no grace");
 
-    let log = plane.audit_log()?;
-    let verbs = |event: &&Value| event["objectRef"]["namespace"] == *namespace;
-    let creates = log.iter().filter(verbs).filter(|event| {
+    let log = plane.audit_log(&namespace)?;
+    let creates = log.iter().filter(|event| {
         event["verb"] == "create"
+            && event["objectRef"]["namespace"] == *namespace
             && event["objectRef"]["resource"] == "pods"
             && event["user"]["username"] == "admin"
     });

@@ -197,7 +197,7 @@ async fn a_failed_pod_is_deleted_by_its_uid() -> Result<()> {
     let pod = bench.pods.get("digits-worker-0").await?;
     kubelet.fail("digits-worker-0", 137).await?;
     let deletion = until("the deletion of the pod", PATIENCE, || async {
-        let log = plane.audit_log()?;
+        let log = plane.audit_log(&bench.namespace)?;
         let mut ours = log.into_iter().filter(|event| {
             let agent = event["userAgent"].as_str().unwrap_or_default();
             agent.starts_with("mxjob/")

@@ -46,7 +46,7 @@ impl Example {
 
 /// What `status.phase` was set to, each once in a row.
 pub(crate) fn phases(bench: &Bench, plane: &ControlPlane) -> Result<Vec<String>> {
-    let log = plane.audit_log()?;
+    let log = plane.audit_log(&bench.namespace)?;
     let written = log.iter().filter(|event| {
         event["objectRef"]["namespace"] == *bench.namespace
             && event["responseStatus"]["code"] == 200

@@ -33,7 +33,7 @@ pub(crate) async fn overwrite_status(bench: &Bench, job: &str, status: Value) ->
 /// How often the operator has made each pod, as the server answered.
 pub(crate) fn made(bench: &Bench, plane: &ControlPlane) -> Result<BTreeMap<String, usize>> {
     let mut made = BTreeMap::new();
-    for event in plane.audit_log()? {
+    for event in plane.audit_log(&bench.namespace)? {
         let object = &event["objectRef"];
         let code = event["responseStatus"]["code"].as_u64();
         if object["namespace"] == *bench.namespace

@@ -142,7 +142,7 @@ async fn run(plane: &'static ControlPlane, kill_after: usize) -> Result<usize> {
 /// No pod was made twice in one life: of each name there were two, one in each life.
 fn one_pod_a_life(bench: &Bench, plane: &ControlPlane) -> Result<()> {
     let mut made = BTreeMap::<String, usize>::new();
-    for event in plane.audit_log()? {
+    for event in plane.audit_log(&bench.namespace)? {
         let (object, code) = (
             &event["objectRef"],
             event["responseStatus"]["code"].as_u64(),

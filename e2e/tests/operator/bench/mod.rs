@@ -240,7 +240,7 @@ impl Bench {
 
     /// Everything that the operator has asked for in this namespace.
     fn requests(&self, plane: &ControlPlane) -> Result<Vec<Value>> {
-        let mut log = plane.audit_log()?;
+        let mut log = plane.audit_log(&self.namespace)?;
         log.retain(|event| {
             let agent = event["userAgent"].as_str().unwrap_or_default();
             agent.starts_with("mxjob/") && event["objectRef"]["namespace"] == *self.namespace
