@@ -2,11 +2,13 @@
 
 #[doc(hidden)]
 pub mod by_name;
+mod crd;
 mod custom;
 mod env;
 #[doc(hidden)]
 pub mod extend;
 mod joined;
+mod list_form;
 mod message;
 pub mod mx;
 mod restart;
@@ -15,10 +17,12 @@ pub mod table;
 use std::fmt;
 use std::hash::Hash;
 
+pub use crd::{Crd, Legacy};
 pub use custom::{Custom, Customized, EditPod, Peers};
 pub use env::{Env, Source};
+pub use list_form::ListForm;
 pub use restart::RestartPolicy;
-pub use table::{Crd, Mode, Port, Role, RoleTable};
+pub use table::{Mode, Port, Role, RoleTable};
 
 /// The place of a role in its [`RoleTable`]: what the planner and the wiring pass around instead of
 /// a name. Roles are ordered as they are declared.

@@ -3,7 +3,7 @@
 //! Every struct is made by a `const fn new` with the keys that must be there and changed by
 //! `const fn` setters, so that a table written by hand keeps compiling when a key is added.
 
-use super::{EditPod, Env, RestartPolicy, RoleId};
+use super::{Crd, EditPod, Env, RestartPolicy, RoleId};
 
 /// Most roles of a set: what the API server's cost budget for rules has room for.
 pub const MOST_ROLES: usize = 16;
@@ -120,44 +120,6 @@ impl RoleTable {
     /// The roles of a mode, in the order of declaration.
     pub fn roles_of(&self, mode: &str) -> impl Iterator<Item = RoleId> {
         self.ids().filter(move |id| self.role(*id).mode == mode)
-    }
-}
-
-/// The names of a custom resource. Its version is always `v1`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Crd {
-    /// API group, like `kubeflow.org`.
-    pub group: &'static str,
-    /// Kind, like `MXJob`.
-    pub kind: &'static str,
-    /// Plural for URLs, like `mxjobs`.
-    pub plural: &'static str,
-    /// Singular, like `mxjob`.
-    pub singular: &'static str,
-    /// Short names for kubectl, like `mxj`.
-    pub short_names: &'static [&'static str],
-}
-
-impl Crd {
-    /// The custom resource of this project.
-    pub const MXJOB: Self = Self::new("kubeflow.org", "MXJob", "mxjobs", "mxjob", &["mxj"]);
-
-    /// A custom resource of these names.
-    pub const fn new(
-        group: &'static str,
-        kind: &'static str,
-        plural: &'static str,
-        singular: &'static str,
-        short_names: &'static [&'static str],
-    ) -> Self {
-        Self {
-            group,
-            kind,
-            plural,
-            singular,
-            short_names,
-        }
     }
 }
 

@@ -1,0 +1,73 @@
+//! The custom resource that a role set makes: its names, and what its older versions say that the
+//! roles' declarations do not. Part of the role table.
+
+/// The names of a custom resource, which is stored at `v1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Crd {
+    /// API group, like `kubeflow.org`.
+    pub group: &'static str,
+    /// Kind, like `MXJob`.
+    pub kind: &'static str,
+    /// Plural for URLs, like `mxjobs`.
+    pub plural: &'static str,
+    /// Singular, like `mxjob`.
+    pub singular: &'static str,
+    /// Short names for kubectl, like `mxj`.
+    pub short_names: &'static [&'static str],
+    /// Its versions before `v1`; `None`: there are none.
+    pub legacy: Option<&'static Legacy>,
+}
+
+impl Crd {
+    /// The custom resource of this project.
+    pub const MXJOB: Self = Self {
+        legacy: Some(&Legacy::MXJOB),
+        ..Self::new("kubeflow.org", "MXJob", "mxjobs", "mxjob", &["mxj"])
+    };
+
+    /// A custom resource of these names.
+    pub const fn new(
+        group: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+        singular: &'static str,
+        short_names: &'static [&'static str],
+    ) -> Self {
+        Self {
+            group,
+            kind,
+            plural,
+            singular,
+            short_names,
+            legacy: None,
+        }
+    }
+}
+
+/// The older versions of a custom resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Legacy {
+    /// Exit codes that v1beta1 and v1alpha1 retry, where v1 has `runPolicy.retryableExitCodes`.
+    pub retryable_exit_codes: &'static [&'static str],
+    /// The mode that every v1alpha1 job runs in.
+    pub mode: &'static str,
+    /// The role of a v1alpha1 entry that names none, and the chief of a local job.
+    pub worker: &'static str,
+    /// The chief of a v1alpha1 job that names none.
+    pub chief: &'static str,
+    /// The image of a v1alpha1 container that names none.
+    pub image: &'static str,
+}
+
+impl Legacy {
+    /// Of `mxjobs.kubeflow.org`.
+    pub const MXJOB: Self = Self {
+        retryable_exit_codes: &["130", "137-138", "143"],
+        mode: "MXTrain",
+        worker: "Worker",
+        chief: "Scheduler",
+        image: "jzp1025/mxnet:test",
+    };
+}

@@ -1,0 +1,33 @@
+//! How v1alpha1 speaks of a set's roles.
+
+use super::{Legacy, RoleId, RoleTable};
+
+/// [`Legacy`] for a set that has the roles it names, so that v1alpha1 can be served.
+#[derive(Clone, Copy, Debug)]
+pub struct ListForm {
+    /// What was declared.
+    pub legacy: &'static Legacy,
+    /// The role of an entry that names none, and the chief of a local job.
+    pub worker: RoleId,
+    /// The chief of a job that names none.
+    pub chief: RoleId,
+}
+
+impl RoleTable {
+    /// How v1alpha1 speaks of the set's roles; `None`: it has none of that version.
+    pub fn list_form(&self) -> Option<ListForm> {
+        let legacy = self.crd.legacy?;
+        self.mode(legacy.mode)?;
+        Some(ListForm {
+            legacy,
+            worker: self.find(legacy.worker)?,
+            chief: self.find(legacy.chief)?,
+        })
+    }
+
+    /// The roles that a v1alpha1 entry can have, in the order of declaration.
+    pub fn listed_roles(&self) -> impl Iterator<Item = RoleId> {
+        let mode = self.crd.legacy.map_or("", |legacy| legacy.mode);
+        self.roles_of(mode)
+    }
+}
