@@ -9,6 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::{Map, Value};
 
+use crate::api::Version;
 use crate::problem::Problem;
 use crate::role::RoleTable;
 use crate::schema::{self, Path, suggestion};
@@ -54,7 +55,7 @@ impl Structure {
     fn identity(&self, fields: &Map<String, Value>, problems: &mut Vec<Problem>) {
         let names = self.table.crd;
         let wanted = [
-            ("apiVersion", format!("{}/{}", names.group, schema::VERSION)),
+            ("apiVersion", format!("{}/{}", names.group, Version::V1)),
             ("kind", names.kind.to_owned()),
         ];
         for (field, wanted) in wanted {

@@ -4,7 +4,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{JSON, JSONSchemaProps};
 use serde_json::Value;
 
-use super::place::{TEMPLATE, edit};
+use super::place::{LISTED_TEMPLATE, TEMPLATE, edit};
 use crate::role::{RestartPolicy, RoleTable};
 
 /// Most roles in a job, and in a role set.
@@ -23,6 +23,37 @@ const LABEL: i64 = 63;
 /// Sets the bounds below `root`, the schema of the whole object.
 pub(super) fn apply(root: &mut JSONSchemaProps, table: &RoleTable) {
     for (path, bound) in all(table) {
+        edit(root, &path, &mut |node| bound.set(node));
+    }
+}
+
+/// Sets the bounds below `root`, the schema of a whole `v1alpha1` object.
+pub(super) fn apply_to_list(root: &mut JSONSchemaProps, table: &RoleTable) {
+    let roles = i64::try_from(table.listed_roles().count()).unwrap_or(ROLES);
+    let own = [
+        ("spec.jobMode", Bound::OneOf(vec!["dist", "local"])),
+        (
+            "spec.cleanupPodPolicy",
+            Bound::OneOf(vec!["", "All", "Running", "None"]),
+        ),
+        ("spec.RuntimeId", Bound::Length(LABEL)),
+        ("spec.replicaSpecs", Bound::Items(roles)),
+        ("spec.replicaSpecs.[].mxReplicaType", Bound::Length(LABEL)),
+        ("spec.replicaSpecs.[].replicas", Bound::Min(0)),
+        ("spec.replicaSpecs.[].PsRootPort", Bound::Min(1)),
+        ("spec.replicaSpecs.[].PsRootPort", Bound::Max(u16::MAX)),
+        (LISTED_TEMPLATE, Bound::Required("spec")),
+        (
+            "spec.terminationPolicy.chief.replicaName",
+            Bound::Length(LABEL),
+        ),
+        ("spec.terminationPolicy.chief.replicaIndex", Bound::Min(0)),
+    ];
+    let own = own.map(|(path, bound)| (path.to_owned(), bound));
+    let containers = ["containers", "initContainers"]
+        .into_iter()
+        .flat_map(|list| of_containers(LISTED_TEMPLATE, list));
+    for (path, bound) in own.into_iter().chain(containers) {
         edit(root, &path, &mut |node| bound.set(node));
     }
 }
@@ -97,13 +128,13 @@ fn all(table: &RoleTable) -> Vec<(String, Bound)> {
     own.chain(
         ["containers", "initContainers"]
             .into_iter()
-            .flat_map(of_containers),
+            .flat_map(|list| of_containers(TEMPLATE, list)),
     )
     .collect()
 }
 
-fn of_containers(list: &str) -> impl Iterator<Item = (String, Bound)> + use<> {
-    let list = format!("{TEMPLATE}.spec.{list}");
+fn of_containers(template: &str, list: &str) -> impl Iterator<Item = (String, Bound)> + use<> {
+    let list = format!("{template}.spec.{list}");
     let bounds = [
         ("", Bound::Items(CONTAINERS)),
         (".[].ports", Bound::Items(PORTS)),

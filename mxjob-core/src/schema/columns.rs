@@ -5,13 +5,33 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, SelectableField,
 };
 
-pub(super) fn printed() -> Vec<CustomResourceColumnDefinition> {
+use crate::api::Version;
+
+pub(super) fn printed(version: Version) -> Vec<CustomResourceColumnDefinition> {
+    let age = column("Age", "date", ".metadata.creationTimestamp");
+    match version {
+        Version::V1Alpha1 => vec![
+            column("Phase", "string", ".status.phase"),
+            column("State", "string", ".status.state"),
+            age,
+            wide("Reason", ".status.reason"),
+        ],
+        // Its status has no field for what it is now; the newest condition comes nearest.
+        Version::V1Beta1 => vec![
+            column("State", "string", ".status.conditions[-1:].type"),
+            age,
+        ],
+        Version::V1 => of_v1(age),
+    }
+}
+
+fn of_v1(age: CustomResourceColumnDefinition) -> Vec<CustomResourceColumnDefinition> {
     vec![
         column("State", "string", ".status.phase"),
         column("Mode", "string", ".status.mode"),
         column("Ready", "string", ".status.ready"),
         column("Restarts", "integer", ".status.restarts"),
-        column("Age", "date", ".metadata.creationTimestamp"),
+        age,
         wide("Chief", ".status.chief"),
         wide("Reason", ".status.reason"),
     ]

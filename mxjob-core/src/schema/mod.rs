@@ -5,6 +5,7 @@ mod bounds;
 mod columns;
 mod files;
 mod generate;
+mod older;
 mod path;
 mod place;
 pub mod rule;
@@ -20,18 +21,17 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::api::v1::JobSpec;
+use crate::api::Version;
+use crate::api::v1::{JobSpec, JobStatus};
 use crate::role::{Mode, Role, RoleTable};
 pub use files::{Crds, GENERATED, crds};
 use generate::Descriptions;
+pub use older::{WEBHOOK_NAMESPACE, WEBHOOK_PATH, WEBHOOK_SERVICE};
 pub use path::Path;
 pub use place::Place;
 use place::edit;
 use rule::{Rule, Validation};
 pub(crate) use suggest::suggestion;
-
-/// The version that is stored, and for now the only one.
-pub(crate) const VERSION: &str = "v1";
 
 /// The CustomResourceDefinition of a role set.
 pub fn crd(table: &'static RoleTable) -> CustomResourceDefinition {
@@ -58,27 +58,35 @@ pub fn crd(table: &'static RoleTable) -> CustomResourceDefinition {
                 categories: Some(vec!["all".to_owned()]),
             },
             scope: "Namespaced".to_owned(),
-            versions: vec![version(table)],
+            versions: Version::of(table)
+                .map(|version| definition(table, version))
+                .collect(),
+            conversion: older::conversion(table),
             ..CustomResourceDefinitionSpec::default()
         },
         status: None,
     }
 }
 
-fn version(table: &'static RoleTable) -> CustomResourceDefinitionVersion {
+fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefinitionVersion {
+    let schema = match version {
+        Version::V1Alpha1 => older::v1alpha1(table),
+        Version::V1Beta1 => older::v1beta1(table),
+        Version::V1 => schema(table),
+    };
     CustomResourceDefinitionVersion {
-        name: VERSION.to_owned(),
+        name: version.name().to_owned(),
         served: true,
-        storage: true,
+        storage: version == Version::V1,
         schema: Some(CustomResourceValidation {
-            open_api_v3_schema: Some(schema(table)),
+            open_api_v3_schema: Some(schema),
         }),
         subresources: Some(CustomResourceSubresources {
             status: Some(CustomResourceSubresourceStatus(serde_json::json!({}))),
             scale: None,
         }),
-        additional_printer_columns: Some(columns::printed()),
-        selectable_fields: Some(columns::selectable()),
+        additional_printer_columns: Some(columns::printed(version)),
+        selectable_fields: (version == Version::V1).then(columns::selectable),
         ..CustomResourceDefinitionVersion::default()
     }
 }
@@ -93,10 +101,25 @@ pub(crate) fn schema(table: &'static RoleTable) -> JSONSchemaProps {
 }
 
 fn without_rules(table: &'static RoleTable) -> JSONSchemaProps {
-    let mut root = object("");
-    root.description = Some(format!(
-        "{} v1: the replicas of a job and how they run together.",
-        table.crd.kind
+    let spec = generate::of::<JobSpec>(Descriptions::Kept);
+    let mut root = whole(table, Version::V1, spec, status::schema::<JobStatus>());
+    edit(&mut root, "spec.mxReplicaSpecs", &mut |node| {
+        describe_roles(node, table);
+    });
+    bounds::apply(&mut root, table);
+    root
+}
+
+/// The schema of an object of that spec and status.
+fn whole(
+    table: &RoleTable,
+    version: Version,
+    spec: JSONSchemaProps,
+    status: JSONSchemaProps,
+) -> JSONSchemaProps {
+    let kind = table.crd.kind;
+    let mut root = object(&format!(
+        "{kind} {version}: the replicas of a job and how they run together."
     ));
     let mut metadata = object("");
     // Rules may point at it only when it is in the schema.
@@ -105,14 +128,10 @@ fn without_rules(table: &'static RoleTable) -> JSONSchemaProps {
         ("apiVersion", typed("string")),
         ("kind", typed("string")),
         ("metadata", metadata),
-        ("spec", generate::of::<JobSpec>(Descriptions::Kept)),
-        ("status", status::schema()),
+        ("spec", spec),
+        ("status", status),
     ];
     root.properties = Some(fields.map(|(name, node)| (name.to_owned(), node)).into());
-    edit(&mut root, "spec.mxReplicaSpecs", &mut |node| {
-        describe_roles(node, table);
-    });
-    bounds::apply(&mut root, table);
     root
 }
 

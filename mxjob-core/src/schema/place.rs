@@ -7,6 +7,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 
 /// The schema of one replica role's pod template.
 pub(super) const TEMPLATE: &str = "spec.mxReplicaSpecs.{}.template";
+/// The same in `v1alpha1`.
+pub(super) const LISTED_TEMPLATE: &str = "spec.replicaSpecs.[].template";
 
 /// A place that rules are attached to; `self` in their text is the value there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,10 @@ pub enum Place {
     ExitCode,
     /// A role named by a rule of a failure policy.
     FailureRole,
+    /// An entry of `v1alpha1`'s list of roles.
+    Entry,
+    /// A container of such an entry, init containers included.
+    EntryContainer,
 }
 
 impl Place {
@@ -45,6 +51,11 @@ impl Place {
                 "spec.failurePolicy.rules.[].exitCodes.[]",
             ],
             Self::FailureRole => &["spec.failurePolicy.rules.[].roles.[]"],
+            Self::Entry => &["spec.replicaSpecs.[]"],
+            Self::EntryContainer => &[
+                "spec.replicaSpecs.[].template.spec.containers.[]",
+                "spec.replicaSpecs.[].template.spec.initContainers.[]",
+            ],
         }
     }
 }

@@ -5,15 +5,16 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
+use schemars::JsonSchema;
+
 use super::generate::{self, Descriptions};
 use super::place::edit;
-use crate::api::v1::JobStatus;
 
 /// More conditions than any operator ever wrote.
 const CONDITIONS: i64 = 64;
 
-pub(super) fn schema() -> JSONSchemaProps {
-    let mut schema = generate::of::<JobStatus>(Descriptions::Kept);
+pub(super) fn schema<T: JsonSchema>() -> JSONSchemaProps {
+    let mut schema = generate::of::<T>(Descriptions::Kept);
     loosen(&mut schema);
     // The rule about templates looks through them; a job has one of each type.
     edit(&mut schema, "conditions", &mut |node| {

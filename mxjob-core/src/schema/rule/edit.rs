@@ -74,12 +74,24 @@ pub(super) fn mode(table: &'static RoleTable, job: &Subject<'_>) -> Vec<Problem>
 const TEMPLATE: &str = "can be edited only while the job is suspended or finished: set spec.runPolicy.suspend to true \
                         first";
 
-pub(super) fn templates_cel() -> Validation {
+/// Whether the version that is asked has a field for suspending a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Suspend {
+    Known,
+    Unknown,
+}
+
+pub(super) fn templates_cel(suspend: Suspend) -> Validation {
     // A root rule, because only there suspend, the status and the templates can be seen together.
     let (new, old) = ("self.spec.mxReplicaSpecs", "oldSelf.spec.mxReplicaSpecs");
     let there = format!("(has(self.spec) && has({new}) && has(oldSelf.spec) && has({old}))");
-    let suspended = "(has(oldSelf.spec.runPolicy) && has(oldSelf.spec.runPolicy.suspend) && \
-                     oldSelf.spec.runPolicy.suspend)";
+    let suspended = match suspend {
+        Suspend::Known => {
+            "(has(oldSelf.spec.runPolicy) && has(oldSelf.spec.runPolicy.suspend) && \
+             oldSelf.spec.runPolicy.suspend) || "
+        }
+        Suspend::Unknown => "",
+    };
     let finished = "(has(oldSelf.status) && has(oldSelf.status.conditions) && \
                     oldSelf.status.conditions.exists(c, has(c.type) && c.type in ['Succeeded','Failed'] && \
                     has(c.status) && c.status == 'True'))";
@@ -91,7 +103,7 @@ pub(super) fn templates_cel() -> Validation {
     let kept = format!("{new}.all(n, n.lowerAscii() != k.lowerAscii() || {same})");
     Validation::new(
         Place::Object,
-        format!("!{there} || {suspended} || {finished} || {old}.all(k, {kept})"),
+        format!("!{there} || {suspended}{finished} || {old}.all(k, {kept})"),
         format!("the template of a role {TEMPLATE}"),
     )
     .saying(format!(

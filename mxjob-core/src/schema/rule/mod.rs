@@ -4,6 +4,7 @@
 
 mod cel;
 mod edit;
+mod list;
 mod mode;
 mod name;
 mod pod;
@@ -15,6 +16,7 @@ use crate::problem::Problem;
 use crate::role::{Mode, RoleId, RoleTable};
 use crate::schema::Place;
 
+pub use list::{ListRule, ListSubject};
 pub use mode::effective as effective_mode;
 pub use policy::Flat;
 
@@ -156,6 +158,16 @@ impl Rule {
         rules
     }
 
+    /// The rules about what v1beta1 can say, in CEL: the spec is a map of roles there too.
+    pub(super) fn of_v1beta1(table: &'static RoleTable) -> impl Iterator<Item = Validation> {
+        let rules = Self::of(table).into_iter();
+        rules.filter_map(move |rule| match rule {
+            Self::Agrees(_) | Self::ManagedBy | Self::ExitCode | Self::FailureRole => None,
+            Self::Templates => Some(edit::templates_cel(edit::Suspend::Unknown)),
+            rule => Some(rule.validation(table)),
+        })
+    }
+
     /// The rule in CEL.
     pub fn validation(self, table: &'static RoleTable) -> Validation {
         match self {
@@ -181,7 +193,7 @@ impl Rule {
             Self::FailureRole => policy::failure_role_cel(table),
             Self::ManagedBy => edit::managed_by_cel(),
             Self::ModeStays => edit::mode_cel(table),
-            Self::Templates => edit::templates_cel(),
+            Self::Templates => edit::templates_cel(edit::Suspend::Known),
         }
     }
 

@@ -36,8 +36,13 @@ const LABEL_MESSAGE: &str = "is not a DNS-1035 label: it must be lower-case lett
                              last no -, at most 63 characters";
 
 pub(super) fn label(job: &Subject<'_>) -> Vec<Problem> {
-    let broken = job.old.is_none() && !is_label(job.name);
-    let message = || format!("{:?} {LABEL_MESSAGE}", job.name);
+    label_of(job.name, job.old.is_some())
+}
+
+/// The same about a name; `known`: the object was there before.
+pub(super) fn label_of(name: &str, known: bool) -> Vec<Problem> {
+    let broken = !known && !is_label(name);
+    let message = || format!("{name:?} {LABEL_MESSAGE}");
     broken
         .then(|| Problem::error("metadata.name", message()))
         .into_iter()

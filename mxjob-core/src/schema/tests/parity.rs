@@ -16,7 +16,7 @@ use crate::schema::{attach, without_rules};
 use crate::{MxRole, ReplicaRole};
 
 /// Random jobs for each check: always the same 300, or as many new ones as MXJOB_CASES says.
-fn runner() -> TestRunner {
+pub(super) fn runner() -> TestRunner {
     let cases = std::env::var("MXJOB_CASES").ok();
     let config = |cases| Config {
         cases,
@@ -34,14 +34,14 @@ fn runner() -> TestRunner {
 
 /// What is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Write {
+pub(super) enum Write {
     Creation,
     Edit,
 }
 
 /// The rule in words that kube-cel knows: it lacks `dyn`, whose types it does not check anyway, and
 /// gives an optional `oldSelf` as plain value.
-fn plain(mut validation: Validation, write: Write) -> Validation {
+pub(super) fn plain(mut validation: Validation, write: Write) -> Validation {
     validation.rule = validation.rule.replace("dyn(", "(");
     if write == Write::Edit {
         validation.rule = validation

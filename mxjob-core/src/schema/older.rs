@@ -1,0 +1,73 @@
+//! The versions before `v1`: their schemas, and how the API server gets from one to another.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceConversion, JSONSchemaProps, ServiceReference, WebhookClientConfig,
+    WebhookConversion,
+};
+
+use super::generate::{self, Descriptions};
+use super::place::edit;
+use super::rule::{ListRule, Rule};
+use super::{attach, bounds, describe_roles, status, whole};
+use crate::api::{Version, v1alpha1, v1beta1};
+use crate::role::RoleTable;
+
+/// Where the service of the operator's webhook is, until an operator says that it is elsewhere.
+pub const WEBHOOK_NAMESPACE: &str = "mxjob-system";
+/// The service of the operator's webhook.
+pub const WEBHOOK_SERVICE: &str = "mxjob-webhook";
+/// The path at which it converts.
+pub const WEBHOOK_PATH: &str = "/convert";
+
+/// How the API server converts; `None`: there is but one version.
+pub(super) fn conversion(table: &RoleTable) -> Option<CustomResourceConversion> {
+    let service = ServiceReference {
+        namespace: WEBHOOK_NAMESPACE.to_owned(),
+        name: WEBHOOK_SERVICE.to_owned(),
+        path: Some(WEBHOOK_PATH.to_owned()),
+        port: Some(443),
+    };
+    let webhook = WebhookConversion {
+        client_config: Some(WebhookClientConfig {
+            service: Some(service),
+            ..WebhookClientConfig::default()
+        }),
+        conversion_review_versions: vec!["v1".to_owned()],
+    };
+    (Version::of(table).count() > 1).then(|| CustomResourceConversion {
+        strategy: "Webhook".to_owned(),
+        webhook: Some(webhook),
+    })
+}
+
+/// The schema of a `v1beta1` object.
+pub(super) fn v1beta1(table: &'static RoleTable) -> JSONSchemaProps {
+    let spec = generate::of::<v1beta1::JobSpec>(Descriptions::Kept);
+    let status = status::schema::<v1beta1::JobStatus>();
+    let mut root = whole(table, Version::V1Beta1, spec, status);
+    edit(&mut root, "spec.mxReplicaSpecs", &mut |node| {
+        describe_roles(node, table);
+    });
+    bounds::apply(&mut root, table);
+    for validation in Rule::of_v1beta1(table) {
+        attach(&mut root, &validation);
+    }
+    root
+}
+
+/// The schema of a `v1alpha1` object.
+pub(super) fn v1alpha1(table: &'static RoleTable) -> JSONSchemaProps {
+    let mut root = v1alpha1_without_rules(table);
+    for rule in ListRule::of(table) {
+        attach(&mut root, &rule.validation(table));
+    }
+    root
+}
+
+pub(super) fn v1alpha1_without_rules(table: &RoleTable) -> JSONSchemaProps {
+    let spec = generate::of::<v1alpha1::JobSpec>(Descriptions::Kept);
+    let status = status::schema::<v1alpha1::JobStatus>();
+    let mut root = whole(table, Version::V1Alpha1, spec, status);
+    bounds::apply_to_list(&mut root, table);
+    root
+}

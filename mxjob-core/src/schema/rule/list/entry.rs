@@ -1,0 +1,108 @@
+//! Rules about single entries.
+
+use super::words::{entries, words};
+use crate::api::v1alpha1::JobSpec;
+use crate::problem::Problem;
+use crate::role::RoleTable;
+use crate::schema::Place;
+use crate::schema::rule::{Validation, cel};
+
+pub(super) fn role_cel(table: &RoleTable) -> Validation {
+    let words = words(table);
+    let known: Vec<_> = words.iter().map(|word| cel::text(word)).collect();
+    let allowed = format!("must be one of [{}]", words.join(" "));
+    let field = "self.mxReplicaType";
+    Validation::new(
+        Place::Entry,
+        format!(
+            "!has({field}) || {field} == '' || {field} in [{}]",
+            known.join(",")
+        ),
+        format!("mxReplicaSpec.MXReplicaType {allowed}"),
+    )
+    .saying(format!(
+        "'mxReplicaSpec.MXReplicaType is ' + {field} + ' but {allowed}'"
+    ))
+    .about(".mxReplicaType")
+}
+
+pub(super) fn role(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
+    let words = words(table);
+    let foreign = entries(spec).filter_map(|(path, entry)| {
+        let name = entry.mx_replica_type.as_deref().unwrap_or_default();
+        (!name.is_empty() && !words.iter().any(|word| word == name)).then(|| {
+            let allowed = words.join(" ");
+            Problem::error(
+                format!("{path}.mxReplicaType"),
+                format!("mxReplicaSpec.MXReplicaType is {name} but must be one of [{allowed}]"),
+            )
+        })
+    });
+    foreign.collect()
+}
+
+pub(super) fn container_cel(table: &RoleTable) -> Validation {
+    let container = table.container;
+    let named = format!("c.name == {}", cel::text(container));
+    let containers = "self.template.spec.containers";
+    let there = format!("has(self.template) && has(self.template.spec) && has({containers})");
+    Validation::new(
+        Place::Entry,
+        format!("{there} && {containers}.exists(c, has(c.name) && {named})"),
+        format!("the replica is missing a container named {container}"),
+    )
+    .about(".template")
+}
+
+pub(super) fn container(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
+    let lacking = entries(spec).filter(|(_, entry)| {
+        let pod = entry.template.spec.as_ref();
+        !pod.is_some_and(|pod| pod.containers.iter().any(|one| one.name == table.container))
+    });
+    lacking
+        .map(|(path, _)| {
+            let message = format!(
+                "the replica is missing a container named {}",
+                table.container
+            );
+            Problem::error(format!("{path}.template"), message)
+        })
+        .collect()
+}
+
+pub(super) fn image_cel(table: &RoleTable) -> Validation {
+    let ours = cel::text(table.container);
+    Validation::new(
+        Place::EntryContainer,
+        format!(
+            "(has(self.name) && self.name == {ours}) || (has(self.image) && size(self.image) > 0)"
+        ),
+        "image is required: name the image that the container runs",
+    )
+    .about(".image")
+}
+
+pub(super) fn image(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
+    let containers = entries(spec).flat_map(|(path, entry)| {
+        let pod = entry.template.spec.as_ref();
+        let lists = [
+            ("containers", pod.map(|pod| pod.containers.as_slice())),
+            (
+                "initContainers",
+                pod.and_then(|pod| pod.init_containers.as_deref()),
+            ),
+        ];
+        lists.into_iter().flat_map(move |(list, containers)| {
+            let path = format!("{path}.template.spec.{list}");
+            let containers = containers.unwrap_or_default().iter().enumerate();
+            containers.map(move |(at, one)| (format!("{path}[{at}].image"), one))
+        })
+    });
+    let bare = containers.filter(|(_, one)| {
+        one.name != table.container && one.image.as_deref().unwrap_or_default().is_empty()
+    });
+    bare.map(|(path, _)| {
+        Problem::error(path, "is required: name the image that the container runs")
+    })
+    .collect()
+}

@@ -1,0 +1,225 @@
+//! Rules about all entries together.
+
+use super::words::{DIST, LOCAL, count, entries, every, replicas_of, role_named, role_of, word};
+use crate::api::v1alpha1::JobSpec;
+use crate::problem::Problem;
+use crate::role::{ListForm, RoleId, RoleTable};
+use crate::schema::Place;
+use crate::schema::rule::{Validation, cel};
+
+const ROLES: &str = "spec.replicaSpecs";
+
+fn problem(is_broken: bool, path: &str, message: impl Into<String>) -> Vec<Problem> {
+    let problem = is_broken.then(|| Problem::error(path, message));
+    problem.into_iter().collect()
+}
+
+pub(super) fn once_cel(table: &RoleTable, form: ListForm) -> Validation {
+    let (one, other) = (role_of(table, form, "e"), role_of(table, form, "f"));
+    Validation::new(
+        Place::Spec,
+        every(&format!(
+            "self.replicaSpecs.exists_one(f, {other} == {one})"
+        )),
+        "two entries of one mxReplicaType: keep one",
+    )
+    .about(".replicaSpecs")
+}
+
+pub(super) fn once(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
+    let mut roles: Vec<_> = entries(spec)
+        .map(|(_, entry)| role_named(table, form, entry))
+        .collect();
+    roles.sort_unstable();
+    let all = roles.len();
+    roles.dedup();
+    problem(
+        roles.len() < all,
+        ROLES,
+        "two entries of one mxReplicaType: keep one",
+    )
+}
+
+pub(super) fn replicas_cel(table: &RoleTable, form: ListForm, id: RoleId) -> Validation {
+    let (role, word) = (table.role(id), word(table, id));
+    let count = replicas_of("e");
+    let bounds = match role.max {
+        Some(most) if most == role.min => format!("{count} == {most}"),
+        Some(most) => format!("{count} >= {} && {count} <= {most}", role.min),
+        None => format!("{count} >= {}", role.min),
+    };
+    let is_other = format!("{} != {}", role_of(table, form, "e"), cel::text(&word));
+    Validation::new(
+        Place::Spec,
+        every(&format!("{is_other} || ({bounds})")),
+        allowed(&word, role.min, role.max),
+    )
+    .about(".replicaSpecs")
+}
+
+pub(super) fn replicas(
+    table: &RoleTable,
+    form: ListForm,
+    id: RoleId,
+    spec: &JobSpec,
+) -> Vec<Problem> {
+    let (role, word) = (table.role(id), word(table, id));
+    let allowed = i64::from(role.min)..=role.max.map_or(i64::MAX, i64::from);
+    let wrong = entries(spec).any(|(_, entry)| {
+        role_named(table, form, entry) == word && !allowed.contains(&count(entry))
+    });
+    problem(wrong, ROLES, self::allowed(&word, role.min, role.max))
+}
+
+fn allowed(word: &str, min: u32, max: Option<u32>) -> String {
+    match max {
+        Some(most) if most == min => format!("The {word} must have Replicas = {most}"),
+        Some(most) => format!("The {word} must have Replicas = {min} to {most}"),
+        None => format!("The {word} must have Replicas of at least {min}"),
+    }
+}
+
+pub(super) fn requires_cel(
+    table: &RoleTable,
+    form: ListForm,
+    id: RoleId,
+    other: RoleId,
+) -> Validation {
+    let (word, needed) = (word(table, id), word(table, other));
+    let has = |word: &str| {
+        let (role, count) = (role_of(table, form, "f"), replicas_of("f"));
+        let condition = format!("{role} == {} && {count} > 0", cel::text(word));
+        format!("self.replicaSpecs.exists(f, {condition})")
+    };
+    Validation::new(
+        Place::Spec,
+        format!(
+            "!has(self.replicaSpecs) || !{} || {}",
+            has(&word),
+            has(&needed)
+        ),
+        format!("{word} needs a replica of {needed}"),
+    )
+    .about(".replicaSpecs")
+}
+
+pub(super) fn requires(
+    table: &RoleTable,
+    form: ListForm,
+    id: RoleId,
+    other: RoleId,
+    spec: &JobSpec,
+) -> Vec<Problem> {
+    let (word, needed) = (word(table, id), word(table, other));
+    let has = |word: &str| {
+        entries(spec).any(|(_, entry)| role_named(table, form, entry) == word && count(entry) > 0)
+    };
+    let lacking = has(&word) && !has(&needed);
+    problem(
+        lacking,
+        ROLES,
+        format!("{word} needs a replica of {needed}"),
+    )
+}
+
+pub(super) fn local_cel(table: &RoleTable, form: ListForm) -> Validation {
+    let worker = cel::text(&word(table, form.worker));
+    let alone = format!(
+        "{} == {worker} && {} <= 1",
+        role_of(table, form, "e"),
+        replicas_of("e")
+    );
+    let is_other = format!("!has(self.jobMode) || self.jobMode != '{LOCAL}'");
+    Validation::new(
+        Place::Spec,
+        format!("{is_other} || {}", every(&alone)),
+        format!(
+            "job mode is {LOCAL}: its only entry must be one {}",
+            word(table, form.worker)
+        ),
+    )
+    .about(".replicaSpecs")
+}
+
+pub(super) fn local(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
+    let worker = word(table, form.worker);
+    let alone = |entry| role_named(table, form, entry) == worker && count(entry) <= 1;
+    let is_local = spec.job_mode.as_deref() == Some(LOCAL);
+    problem(
+        is_local && !entries(spec).all(|(_, entry)| alone(entry)),
+        ROLES,
+        format!("job mode is {LOCAL}: its only entry must be one {worker}"),
+    )
+}
+
+pub(super) fn policy_cel() -> Validation {
+    Validation::new(
+        Place::Spec,
+        "!has(self.terminationPolicy) || has(self.terminationPolicy.chief)",
+        "invalid termination policy: it names no chief",
+    )
+    .about(".terminationPolicy")
+}
+
+pub(super) fn policy(spec: &JobSpec) -> Vec<Problem> {
+    let nobody = spec.termination_policy.as_ref();
+    problem(
+        nobody.is_some_and(|policy| policy.chief.is_none()),
+        "spec.terminationPolicy",
+        "invalid termination policy: it names no chief",
+    )
+}
+
+pub(super) fn chief_cel(table: &RoleTable, form: ListForm) -> Validation {
+    let (chief, worker) = (word(table, form.chief), word(table, form.worker));
+    let (chief, worker) = (cel::text(&chief), cel::text(&worker));
+    let named = "has(self.terminationPolicy) && has(self.terminationPolicy.chief)";
+    let there = format!(
+        "self.replicaSpecs.exists(f, {} == {chief})",
+        role_of(table, form, "f")
+    );
+    let is_dist =
+        format!("(has(self.jobMode) && self.jobMode != '' ? self.jobMode == '{DIST}' : {there})");
+    let name = format!(
+        "({named} ? self.terminationPolicy.chief.replicaName : {is_dist} ? {chief} : {worker})"
+    );
+    let index = "self.terminationPolicy.chief.replicaIndex";
+    let index = format!("({named} && has({index}) ? {index} : 0)");
+    let found = format!(
+        "{index} >= 0 && self.replicaSpecs.exists(e, {} == {name} && {} > {index})",
+        role_of(table, form, "e"),
+        replicas_of("e")
+    );
+    Validation::new(
+        Place::Spec,
+        format!("!has(self.replicaSpecs) || ({found})"),
+        "Missing ReplicaSpec for chief",
+    )
+    .saying(format!("'Missing ReplicaSpec for chief: ' + {name}"))
+    .about(".replicaSpecs")
+}
+
+pub(super) fn chief(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
+    let chief = word(table, form.chief);
+    let named = spec.termination_policy.as_ref();
+    let named = named.and_then(|policy| policy.chief.as_ref());
+    let mode = spec.job_mode.as_deref().filter(|mode| !mode.is_empty());
+    let is_dist = mode.map_or_else(
+        || entries(spec).any(|(_, entry)| role_named(table, form, entry) == chief),
+        |mode| mode == DIST,
+    );
+    let role = match named {
+        Some(named) => named.replica_name.clone(),
+        None if is_dist => chief,
+        None => word(table, form.worker),
+    };
+    let index = named.map_or(0, |named| i64::from(named.replica_index));
+    let found = index >= 0
+        && entries(spec)
+            .any(|(_, entry)| role_named(table, form, entry) == role && count(entry) > index);
+    problem(
+        !found,
+        ROLES,
+        format!("Missing ReplicaSpec for chief: {role}"),
+    )
+}

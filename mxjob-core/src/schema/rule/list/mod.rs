@@ -1,0 +1,121 @@
+//! The rules of `v1alpha1`, whose roles are entries of a list, in the words of its first operator.
+//! Each has its two renderings side by side, as [`Rule`](super::Rule) has.
+
+mod edit;
+mod entry;
+mod job;
+mod words;
+
+use super::{Validation, name};
+use crate::api::v1alpha1::JobSpec;
+use crate::problem::Problem;
+use crate::role::{ListForm, RoleId, RoleTable};
+
+/// A rule about a list of roles.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum ListRule {
+    /// The object has a spec.
+    Spec,
+    /// The job's name is a DNS-1035 label.
+    Name,
+    /// An entry is of a role that there is.
+    Role(ListForm),
+    /// An entry's pod has the container that the work runs in.
+    Container,
+    /// A container has an image, or is the one that `mxImage` is for.
+    Image,
+    /// No role has two entries.
+    Once(ListForm),
+    /// A role has as many replicas as was declared.
+    Replicas(ListForm, RoleId),
+    /// The roles that a role requires have replicas when it has.
+    Requires(ListForm, RoleId, RoleId),
+    /// A local job is one worker at most.
+    Local(ListForm),
+    /// A termination policy names a chief.
+    Policy,
+    /// The chief is there.
+    Chief(ListForm),
+    /// The runtime id stays what it is.
+    RuntimeId,
+    /// Templates stay what they were while pods may run.
+    Templates(ListForm),
+}
+
+/// What is judged: a job, and when it is an edit, what it was before.
+#[derive(Clone, Copy, Debug)]
+pub struct ListSubject<'a> {
+    /// The job's name.
+    pub name: &'a str,
+    /// Its spec.
+    pub spec: &'a JobSpec,
+    /// What its spec was, and whether it had ended; `None`: it is being created.
+    pub old: Option<(&'a JobSpec, bool)>,
+}
+
+impl ListRule {
+    /// The rules of a role set; none: it has no `v1alpha1`.
+    pub fn of(table: &'static RoleTable) -> Vec<Self> {
+        let Some(form) = table.list_form() else {
+            return Vec::new();
+        };
+        let mut rules = vec![
+            Self::Spec,
+            Self::Role(form),
+            Self::Once(form),
+            Self::RuntimeId,
+        ];
+        for id in table.listed_roles() {
+            let role = table.role(id);
+            if role.min > 0 || role.max.is_some() {
+                rules.push(Self::Replicas(form, id));
+            }
+            let required = role.requires.iter().filter_map(|name| table.find(name));
+            rules.extend(required.map(|other| Self::Requires(form, id, other)));
+        }
+        rules.extend([Self::Local(form), Self::Policy, Self::Chief(form)]);
+        rules.extend([Self::Container, Self::Image, Self::Name]);
+        rules.push(Self::Templates(form));
+        rules
+    }
+
+    /// The rule in CEL.
+    pub fn validation(self, table: &'static RoleTable) -> Validation {
+        match self {
+            Self::Spec => name::spec_cel(),
+            Self::Name => name::label_cel(),
+            Self::Role(_) => entry::role_cel(table),
+            Self::Container => entry::container_cel(table),
+            Self::Image => entry::image_cel(table),
+            Self::Once(form) => job::once_cel(table, form),
+            Self::Replicas(form, id) => job::replicas_cel(table, form, id),
+            Self::Requires(form, id, other) => job::requires_cel(table, form, id, other),
+            Self::Local(form) => job::local_cel(table, form),
+            Self::Policy => job::policy_cel(),
+            Self::Chief(form) => job::chief_cel(table, form),
+            Self::RuntimeId => edit::runtime_id_cel(),
+            Self::Templates(form) => edit::templates_cel(table, form),
+        }
+    }
+
+    /// The rule in Rust: what it finds wrong.
+    pub fn verdict(self, table: &'static RoleTable, job: &ListSubject<'_>) -> Vec<Problem> {
+        match self {
+            // There is one, or there would be no subject.
+            Self::Spec => Vec::new(),
+            Self::Name => name::label_of(job.name, job.old.is_some()),
+            Self::Role(_) => entry::role(table, job.spec),
+            Self::Container => entry::container(table, job.spec),
+            Self::Image => entry::image(table, job.spec),
+            Self::Once(form) => job::once(table, form, job.spec),
+            Self::Replicas(form, id) => job::replicas(table, form, id, job.spec),
+            Self::Requires(form, id, other) => job::requires(table, form, id, other, job.spec),
+            Self::Local(form) => job::local(table, form, job.spec),
+            Self::Policy => job::policy(job.spec),
+            Self::Chief(form) => job::chief(table, form, job.spec),
+            Self::RuntimeId => edit::runtime_id(job),
+            Self::Templates(form) => edit::templates(table, form, job),
+        }
+    }
+}

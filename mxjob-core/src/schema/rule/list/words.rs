@@ -1,0 +1,66 @@
+//! How a list of roles is spoken about: pieces of CEL, and the same in Rust.
+
+use crate::api::v1alpha1::{JobSpec, ReplicaSpec};
+use crate::role::{ListForm, RoleId, RoleTable};
+use crate::schema::Path;
+use crate::schema::rule::cel;
+
+/// The word for a job with a scheduler.
+pub(super) const DIST: &str = "dist";
+/// The word for a job that is one worker.
+pub(super) const LOCAL: &str = "local";
+
+/// A role's name in this version.
+pub(super) fn word(table: &RoleTable, id: RoleId) -> String {
+    table.role(id).name.to_ascii_uppercase()
+}
+
+pub(super) fn words(table: &RoleTable) -> Vec<String> {
+    table.listed_roles().map(|id| word(table, id)).collect()
+}
+
+/// The role of the entry `entry`.
+pub(super) fn role_of(table: &RoleTable, form: ListForm, entry: &str) -> String {
+    let field = format!("{entry}.mxReplicaType");
+    let worker = cel::text(&word(table, form.worker));
+    format!("(has({field}) && {field} != '' ? {field} : {worker})")
+}
+
+/// The replicas of the entry `entry`.
+pub(super) fn replicas_of(entry: &str) -> String {
+    format!("(has({entry}.replicas) ? {entry}.replicas : 1)")
+}
+
+/// An entry of `self` for which `condition` on `e` holds; where there is no list, nothing is wrong.
+pub(super) fn every(condition: &str) -> String {
+    format!("!has(self.replicaSpecs) || self.replicaSpecs.all(e, {condition})")
+}
+
+/// The role of an entry.
+pub(super) fn role_named(table: &RoleTable, form: ListForm, entry: &ReplicaSpec) -> String {
+    let given = entry
+        .mx_replica_type
+        .clone()
+        .filter(|name| !name.is_empty());
+    given.unwrap_or_else(|| word(table, form.worker))
+}
+
+/// The replicas of an entry.
+pub(super) fn count(entry: &ReplicaSpec) -> i64 {
+    entry.replicas.map_or(1, i64::from)
+}
+
+/// The entries with their paths.
+pub(super) fn entries(spec: &JobSpec) -> impl Iterator<Item = (String, &ReplicaSpec)> {
+    let path = |at| {
+        Path::ROOT
+            .key("spec")
+            .key("replicaSpecs")
+            .item(at)
+            .to_string()
+    };
+    spec.replica_specs
+        .iter()
+        .enumerate()
+        .map(move |(at, entry)| (path(at), entry))
+}

@@ -1,0 +1,224 @@
+//! The rules of the list form say the same in CEL and in Rust.
+
+use std::collections::BTreeMap;
+
+use kube_core::cel::{CompiledSchema, ValidationErrors, Validator, compile_schema};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::parity::{Write, plain, runner};
+use crate::api::v1alpha1::JobSpec;
+use crate::schema::rule::{ListRule, ListSubject};
+use crate::schema::{attach, older};
+use crate::{MxRole, ReplicaRole};
+
+/// One of these, or nothing.
+fn maybe(values: Vec<Value>) -> impl Strategy<Value = Option<Value>> {
+    proptest::option::of(proptest::sample::select(values))
+}
+
+fn object(fields: Vec<(&str, Option<Value>)>) -> Value {
+    let fields = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Value::Object(fields.collect())
+}
+
+fn container() -> impl Strategy<Value = Value> {
+    let name = prop_oneof![4 => Just("mxnet"), 1 => Just("side")];
+    let image = prop_oneof![6 => Just(Some("image")), 1 => Just(Some("")), 1 => Just(None)];
+    (name, image).prop_map(|(name, image)| {
+        object(vec![
+            ("name", Some(json!(name))),
+            ("image", image.map(|image| json!(image))),
+        ])
+    })
+}
+
+fn entry() -> impl Strategy<Value = Value> {
+    let words = ["SCHEDULER", "SERVER", "WORKER", "worker", "", "CHIEF"].map(|word| json!(word));
+    let role = prop_oneof![
+        12 => proptest::sample::select(words[..3].to_vec()).prop_map(Some),
+        1 => maybe(words.to_vec()),
+    ];
+    let replicas = prop_oneof![3 => Just(Some(json!(1))), 1 => maybe(vec![json!(0), json!(2)])];
+    let containers = prop::collection::vec(container(), 1..3);
+    let init = proptest::option::weighted(0.1, prop::collection::vec(container(), 1..2));
+    (role, replicas, containers, init).prop_map(|(role, replicas, containers, init)| {
+        let pod = object(vec![
+            ("containers", Some(json!(containers))),
+            ("initContainers", init.map(|init| json!(init))),
+        ]);
+        object(vec![
+            ("mxReplicaType", role),
+            ("replicas", replicas),
+            ("template", Some(json!({ "spec": pod }))),
+        ])
+    })
+}
+
+fn job() -> impl Strategy<Value = Value> {
+    let entries = prop::collection::vec(entry(), 0..4);
+    let mode = maybe(vec![json!("dist"), json!("local")]);
+    let policy = prop_oneof![
+        6 => Just(None),
+        1 => Just(Some(json!({}))),
+        3 => (
+            proptest::sample::select(vec!["SCHEDULER", "WORKER", "x"]),
+            maybe(vec![json!(0), json!(1)]),
+        )
+            .prop_map(|(name, index)| {
+                let name = Some(json!(name));
+                Some(json!({"chief": object(vec![("replicaName", name), ("replicaIndex", index)])}))
+            }),
+    ];
+    let id = maybe(vec![json!(""), json!("abcd"), json!("efgh")]);
+    let name = prop_oneof![9 => Just("digits"), 1 => Just("Digits")];
+    let state = maybe(vec![json!("Running"), json!("Succeeded")]);
+    (entries, mode, policy, id, name, state).prop_map(|(entries, mode, policy, id, name, state)| {
+        json!({
+            "metadata": {"name": name},
+            "spec": object(vec![
+                ("replicaSpecs", Some(json!(entries))),
+                ("jobMode", mode),
+                ("terminationPolicy", policy),
+                ("RuntimeId", id),
+            ]),
+            "status": object(vec![("state", state)]),
+        })
+    })
+}
+
+/// A job and what somebody made of it: often the same but for one thing.
+fn edited() -> impl Strategy<Value = (Value, Value)> {
+    (job(), job(), 0..4_u8).prop_map(|(old, other, what)| {
+        let mut new = old.clone();
+        match what {
+            0 => new["spec"] = other["spec"].clone(),
+            1 => new["spec"]["RuntimeId"] = json!("abcd"),
+            2 => {
+                if let Some(image) =
+                    new.pointer_mut("/spec/replicaSpecs/0/template/spec/containers")
+                {
+                    *image = json!([{"name": "mxnet", "image": "newer"}]);
+                }
+            }
+            _ => {}
+        }
+        (old, new)
+    })
+}
+
+struct Rules {
+    all: Vec<(ListRule, String)>,
+    schema: CompiledSchema,
+}
+
+impl Rules {
+    fn of(write: Write) -> Self {
+        let mut root = older::v1alpha1_without_rules(MxRole::TABLE);
+        let mut attached = |rule: ListRule| {
+            let validation = plain(rule.validation(MxRole::TABLE), write);
+            attach(&mut root, &validation);
+            (rule, validation.rule)
+        };
+        let all = ListRule::of(MxRole::TABLE);
+        let all = all.into_iter().map(&mut attached).collect();
+        let schema = compile_schema(&serde_json::to_value(&root).unwrap());
+        assert!(!schema.has_errors());
+        Self { all, schema }
+    }
+
+    /// Judges both ways; which rules refused.
+    fn agree(&self, new: &Value, old: Option<&Value>) -> Result<Vec<String>, TestCaseError> {
+        let spec =
+            |job: &Value| -> JobSpec { serde_json::from_value(job["spec"].clone()).unwrap() };
+        let now = spec(new);
+        let before = old.map(|old| (spec(old), old["status"]["state"] == "Succeeded"));
+        let subject = ListSubject {
+            name: new["metadata"]["name"].as_str().unwrap(),
+            spec: &now,
+            old: before.as_ref().map(|(spec, ended)| (spec, *ended)),
+        };
+        let errors = Validator::new()
+            .validate_compiled(&self.schema, new, old)
+            .err();
+        let errors: Vec<_> = errors
+            .into_iter()
+            .flat_map(ValidationErrors::into_vec)
+            .collect();
+        let mut refused = Vec::new();
+        for (rule, text) in &self.all {
+            let cel: Vec<_> = errors.iter().filter(|error| error.rule == *text).collect();
+            let rust = rule.verdict(MxRole::TABLE, &subject);
+            prop_assert_eq!(
+                cel.is_empty(),
+                rust.is_empty(),
+                "{:?}: CEL {:?}, Rust {:?}",
+                rule,
+                cel,
+                rust
+            );
+            if !rust.is_empty() {
+                refused.push(text.clone());
+            }
+        }
+        Ok(refused)
+    }
+}
+
+/// Each rule but the silent ones has refused some and let some pass.
+fn every_rule_has_said_both(
+    rules: &Rules,
+    judged: &[Vec<String>],
+    is_silent: fn(&ListRule) -> bool,
+) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for text in judged.iter().flatten() {
+        *counts.entry(text).or_default() += 1;
+    }
+    for (rule, text) in &rules.all {
+        let refused = counts.get(text.as_str()).copied().unwrap_or_default();
+        assert!(
+            is_silent(rule) && refused == 0 || (1..judged.len()).contains(&refused),
+            "{rule:?} has not said both: {refused} of {}",
+            judged.len()
+        );
+    }
+    assert!(judged.iter().any(Vec::is_empty), "no job was right");
+}
+
+// contract: 3.13
+#[test]
+fn on_creations() {
+    let rules = Rules::of(Write::Creation);
+    let judged = std::cell::RefCell::new(Vec::new());
+    runner()
+        .run(&job(), |job| {
+            judged.borrow_mut().push(rules.agree(&job, None)?);
+            Ok(())
+        })
+        .unwrap();
+    every_rule_has_said_both(&rules, &judged.borrow(), |rule| {
+        matches!(
+            rule,
+            ListRule::Spec | ListRule::RuntimeId | ListRule::Templates(_)
+        )
+    });
+}
+
+// contract: 3.13
+#[test]
+fn on_edits() {
+    let rules = Rules::of(Write::Edit);
+    let judged = std::cell::RefCell::new(Vec::new());
+    runner()
+        .run(&edited(), |(old, new)| {
+            judged.borrow_mut().push(rules.agree(&new, Some(&old))?);
+            Ok(())
+        })
+        .unwrap();
+    every_rule_has_said_both(&rules, &judged.borrow(), |rule| {
+        matches!(rule, ListRule::Spec | ListRule::Name)
+    });
+}
