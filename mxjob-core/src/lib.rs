@@ -11,6 +11,7 @@ extern crate self as mxjob_core;
 pub mod accelerators;
 pub mod api;
 pub mod check;
+pub mod conversion;
 mod exit_codes;
 pub mod job;
 #[cfg(feature = "model")]

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 pub use attempt::Attempt;
 pub use defaults::LABEL_ANNOTATION;
+pub(crate) use read::status as read_status;
 
 use crate::api::v1::{CleanPodPolicy, FailureAction, JobStatus, Services, SuccessPolicy};
 use crate::exit_codes::ExitCodes;

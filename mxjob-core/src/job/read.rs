@@ -77,7 +77,7 @@ fn meta(meta: &Value) -> JobMeta {
 }
 
 /// Of a status that somebody wrote by hand, what can be read of it.
-fn status(value: &Value) -> JobStatus {
+pub(crate) fn status(value: &Value) -> JobStatus {
     let reads = |value: &Value| JobStatus::deserialize(value).is_ok();
     let readable = readable(value, &reads).unwrap_or_default();
     serde_json::from_value(readable).unwrap_or_default()

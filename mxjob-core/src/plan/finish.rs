@@ -40,7 +40,7 @@ pub(super) fn finish(
 
 /// Ends a job that is not valid: no pods, no retries.
 pub(super) fn refuse(draft: &mut Draft<'_>, world: &World<'_>, problems: &[Problem]) {
-    let reason = format!("FailedInvalid{}Spec", draft.job.table.crd.kind);
+    let reason = draft.job.table.crd.invalid_reason();
     let known = &draft.job.status;
     let failed = known.condition(ConditionType::Failed);
     let was_refused = failed.is_some_and(|one| one.reason.as_ref() == Some(&reason));

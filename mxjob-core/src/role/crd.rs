@@ -43,6 +43,11 @@ impl Crd {
             legacy: None,
         }
     }
+
+    /// Why a job that is not valid has failed: the reason in its status.
+    pub fn invalid_reason(&self) -> String {
+        format!("FailedInvalid{}Spec", self.kind)
+    }
 }
 
 /// The older versions of a custom resource.

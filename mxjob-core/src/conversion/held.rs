@@ -1,0 +1,91 @@
+//! The annotation that holds what a version cannot show.
+
+use serde_json::{Map, Value};
+
+use super::rest::Leaf;
+use crate::api::Version;
+
+/// Annotation of objects whose version cannot say all that there is, as JSON:
+/// `{"origin": <version>, "rest": {<version>: [{"path": […], "was": …, "is": …}]}}`.
+pub const CONVERSION_ANNOTATION: &str = "mxjob.kubeflow.org/conversion";
+
+/// What the annotation says.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    /// The version that the object was made at.
+    pub(super) origin: Version,
+    /// By the name of the version that a conversion leads to, what it lacks there.
+    pub(super) rest: Map<String, Value>,
+}
+
+impl Held {
+    pub(super) fn nothing(origin: Version) -> Self {
+        Self {
+            origin,
+            rest: Map::new(),
+        }
+    }
+
+    /// Takes the annotation out of an object's metadata; `None`: there is none that can be read.
+    pub(super) fn take(object: &mut Map<String, Value>) -> Option<Self> {
+        let metadata = object.get_mut("metadata")?.as_object_mut()?;
+        let annotations = metadata.get_mut("annotations")?.as_object_mut()?;
+        let text = annotations.shift_remove(CONVERSION_ANNOTATION)?;
+        if annotations.is_empty() {
+            metadata.shift_remove("annotations");
+        }
+        let mut held: Value = serde_json::from_str(text.as_str()?).ok()?;
+        let origin = Version::parse(held.get("origin")?.as_str()?)?;
+        let rest = match held.get_mut("rest").map(Value::take) {
+            Some(Value::Object(rest)) => rest,
+            _ => Map::new(),
+        };
+        Some(Self { origin, rest })
+    }
+
+    /// Puts the annotation into an object's metadata.
+    pub(super) fn put(self, object: &mut Map<String, Value>) {
+        let mut held = Map::new();
+        held.insert("origin".to_owned(), self.origin.name().into());
+        held.insert("rest".to_owned(), Value::Object(self.rest));
+        // The same text for the same thing, so that what has not changed is not written again.
+        let mut held = Value::Object(held);
+        held.sort_all_objects();
+        let metadata = object.entry("metadata").or_insert_with(empty);
+        let annotations = metadata
+            .as_object_mut()
+            .map(|metadata| metadata.entry("annotations").or_insert_with(empty));
+        if let Some(annotations) = annotations {
+            if annotations.is_null() {
+                *annotations = empty();
+            }
+            if let Some(annotations) = annotations.as_object_mut() {
+                annotations.insert(CONVERSION_ANNOTATION.to_owned(), held.to_string().into());
+            }
+        }
+    }
+
+    /// What a conversion to `version` lacks.
+    pub(super) fn leaves(&self, version: Version) -> Vec<Leaf> {
+        let leaves = self.rest.get(version.name()).and_then(Value::as_array);
+        leaves
+            .into_iter()
+            .flatten()
+            .filter_map(Leaf::read)
+            .collect()
+    }
+}
+
+fn empty() -> Value {
+    Value::Object(Map::new())
+}
+
+/// A section of that name for what a conversion to `version` lacks, if it lacks anything.
+pub(super) fn rest_of(version: Version, leaves: Vec<Leaf>) -> Map<String, Value> {
+    let mut rest = Map::new();
+    if !leaves.is_empty() {
+        let leaves = leaves.into_iter().map(Leaf::write).collect();
+        rest.insert(version.name().to_owned(), Value::Array(leaves));
+    }
+    rest
+}

@@ -1,0 +1,230 @@
+//! Conversion between the versions of a custom resource. Objects are stored at v1; the older
+//! versions are views of them.
+//!
+//! Every older version has a way to v1 and a way back. Both may lose things; what they lose rides in
+//! [`CONVERSION_ANNOTATION`], found by going there and back and looking what has changed:
+//!
+//! * A stored object holds what v1 cannot say of the spec that an older version was given.
+//! * A view holds what its version cannot say of the stored object: fields of its spec, of its
+//!   status, and of its own annotation.
+//!
+//! On the way back each difference is put where it was, unless that place has changed since: an edit
+//! wins over what is held about the same place and leaves the rest alone. Conversion never fails on
+//! an object of the resource, whatever its shape, and of its metadata only that annotation changes.
+//!
+//! The annotation names the version that the object was made at. A job made at v1alpha1 always has
+//! it; one made at v1 or v1beta1 has it only when something is held. A view has it whenever the way
+//! back would otherwise tell another story.
+//!
+//! # Status
+//!
+//! The status of a view is derived from the stored one, and the way back must give the stored one
+//! again. The API server does not do that by itself: for a write of the main resource it takes the
+//! status from the stored object *as the version of the request shows it*, and converts it back. So
+//! the part of the stored status that an older version cannot show is in the view's annotation too.
+//! From this follows:
+//!
+//! * Patch, apply and update of a view that was read leave the stored status as it was.
+//! * A status write at an older version changes what that version can say; the rest stays, because
+//!   the server takes the annotation of such a write from the stored object.
+//! * Who replaces an object without the annotation takes what is held with it. Of the status there
+//!   remains what the old words say: that the job was accepted, and how it has ended. A job made at
+//!   v1 that is replaced so by a v1alpha1 manifest counts as made at v1alpha1.
+//! * A manifest should not have the annotation. An old copy of it is harmless where the job has
+//!   changed, and elsewhere brings back counts of restarts as they were.
+//! * Whoever may write a job may write its annotation, and with it what a status at an older version
+//!   turns into at v1.
+
+mod held;
+mod phase;
+mod port;
+mod rest;
+mod review;
+mod sections;
+mod v1alpha1;
+mod v1beta1;
+
+pub use held::CONVERSION_ANNOTATION;
+pub use review::review;
+
+use serde_json::{Map, Value};
+
+use crate::api::Version;
+use crate::role::{Legacy, ListForm, RoleTable};
+use held::{Held, rest_of};
+use rest::{apply, diff};
+use sections::{REST, Sections};
+
+/// Why a value is no object of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Foreign {
+    /// It has no fields.
+    #[error("it is no object")]
+    NoObject,
+    /// It is of another group, kind or version, or one that the resource does not have is asked for.
+    #[error("{field} must be one of {known}, it is {found:?}")]
+    Other {
+        /// What says so.
+        field: &'static str,
+        /// What it says.
+        found: String,
+        /// What it may say.
+        known: String,
+    },
+}
+
+/// Converts a whole object of the resource of `table`.
+pub fn convert(table: &'static RoleTable, object: Value, to: Version) -> Result<Value, Foreign> {
+    let Value::Object(mut object) = object else {
+        return Err(Foreign::NoObject);
+    };
+    let from = version(table, &object)?;
+    let target = Older::of(table, to);
+    if Version::of(table).all(|known| known != to) {
+        let found = format!("{}/{to}", table.crd.group);
+        return Err(foreign(table, "desiredAPIVersion", &found));
+    }
+    if from == to {
+        return Ok(Value::Object(object));
+    }
+    if let Some(older) = Older::of(table, from) {
+        older.raise(table, &mut object);
+    }
+    if let Some(older) = target {
+        older.lower(table, &mut object);
+    }
+    let name = format!("{}/{to}", table.crd.group);
+    object.insert("apiVersion".to_owned(), name.into());
+    Ok(Value::Object(object))
+}
+
+/// The version that an object of the resource of `table` is at.
+fn version(table: &RoleTable, object: &Map<String, Value>) -> Result<Version, Foreign> {
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    if text("kind") != table.crd.kind {
+        return Err(Foreign::Other {
+            field: "kind",
+            found: text("kind").to_owned(),
+            known: table.crd.kind.to_owned(),
+        });
+    }
+    served(table, text("apiVersion"))
+        .ok_or_else(|| foreign(table, "apiVersion", text("apiVersion")))
+}
+
+/// The version of that `apiVersion`; `None`: the resource is not served at it.
+fn served(table: &RoleTable, name: &str) -> Option<Version> {
+    let (group, version) = name.split_once('/')?;
+    let mut known = Version::of(table).filter(|_| group == table.crd.group);
+    known.find(|known| known.name() == version)
+}
+
+fn foreign(table: &RoleTable, field: &'static str, found: &str) -> Foreign {
+    let group = table.crd.group;
+    let known: Vec<_> = Version::of(table)
+        .map(|version| format!("{group}/{version}"))
+        .collect();
+    Foreign::Other {
+        field,
+        found: found.to_owned(),
+        known: known.join(", "),
+    }
+}
+
+/// A version before v1.
+enum Older {
+    V1Alpha1(ListForm),
+    V1Beta1(&'static Legacy),
+}
+
+impl Older {
+    /// `None`: it is v1, or the resource has no such version.
+    fn of(table: &RoleTable, version: Version) -> Option<Self> {
+        match version {
+            Version::V1Alpha1 => table.list_form().map(Self::V1Alpha1),
+            Version::V1Beta1 => table.crd.legacy.map(Self::V1Beta1),
+            Version::V1 => None,
+        }
+    }
+
+    fn version(&self) -> Version {
+        match self {
+            Self::V1Alpha1(_) => Version::V1Alpha1,
+            Self::V1Beta1(_) => Version::V1Beta1,
+        }
+    }
+
+    /// Shows the defaults. What is shown already stays.
+    fn fill(&self, table: &RoleTable, content: &mut Sections) {
+        match self {
+            Self::V1Alpha1(form) => v1alpha1::fill(table, form, content),
+            Self::V1Beta1(_) => v1beta1::fill(table, content),
+        }
+    }
+
+    /// The lossy way to v1.
+    fn up(&self, table: &RoleTable, content: &Sections) -> Sections {
+        match self {
+            Self::V1Alpha1(form) => v1alpha1::up(table, form, content),
+            Self::V1Beta1(legacy) => v1beta1::up(legacy, content),
+        }
+    }
+
+    /// The lossy way from v1, with the defaults shown.
+    fn down(&self, table: &RoleTable, v1: &Sections) -> Sections {
+        match self {
+            Self::V1Alpha1(form) => v1alpha1::down(table, form, v1),
+            Self::V1Beta1(_) => v1beta1::down(table, v1),
+        }
+    }
+
+    /// What v1 cannot say of `content`, when it says `v1`. The status is not the user's to keep.
+    fn lost(&self, table: &RoleTable, v1: &Sections, content: &Sections) -> Map<String, Value> {
+        let mut lost = diff(&self.down(table, v1), content);
+        lost.retain(|leaf| leaf.section() != sections::STATUS);
+        rest_of(self.version(), lost)
+    }
+
+    /// Makes an object of this version one of v1.
+    fn raise(&self, table: &RoleTable, object: &mut Map<String, Value>) {
+        let held = Held::take(object).unwrap_or_else(|| Held::nothing(self.version()));
+        let (of_rest, of_content): (Vec<_>, Vec<_>) = held
+            .leaves(Version::V1)
+            .into_iter()
+            .partition(|leaf| leaf.section() == REST);
+        let mut content = sections::take(table, self.version(), object);
+        self.fill(table, &mut content);
+        let mut v1 = self.up(table, &content);
+        apply(&of_content, &mut v1);
+        let lost = self.lost(table, &v1, &content);
+        let mut rest = Sections::from_iter([(REST.to_owned(), Value::Object(lost))]);
+        apply(&of_rest, &mut rest);
+        sections::put(table, Version::V1, v1, object);
+        let rest = match rest.shift_remove(REST) {
+            Some(Value::Object(rest)) => rest,
+            _ => Map::new(),
+        };
+        if held.origin == Version::V1Alpha1 || !rest.is_empty() {
+            Held { rest, ..held }.put(object);
+        }
+    }
+
+    /// Makes an object of v1 one of this version.
+    fn lower(&self, table: &RoleTable, object: &mut Map<String, Value>) {
+        let held = Held::take(object).unwrap_or_else(|| Held::nothing(Version::V1));
+        let mut v1 = sections::take(table, Version::V1, object);
+        let mut content = self.down(table, &v1);
+        apply(&held.leaves(self.version()), &mut content);
+        self.fill(table, &mut content);
+        let mut back = self.up(table, &content);
+        let lost = self.lost(table, &v1, &content);
+        back.insert(REST.to_owned(), Value::Object(lost));
+        v1.insert(REST.to_owned(), Value::Object(held.rest));
+        let rest = rest_of(Version::V1, diff(&back, &v1));
+        sections::put(table, self.version(), content, object);
+        if held.origin != self.version() || !rest.is_empty() {
+            Held { rest, ..held }.put(object);
+        }
+    }
+}

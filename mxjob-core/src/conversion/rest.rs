@@ -1,0 +1,151 @@
+//! What a conversion loses, as a list of differences that a later conversion puts back.
+
+use serde_json::{Map, Value};
+
+/// One difference between what a lossy way gives and what there was.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Leaf {
+    /// Keys from the root; in a list of named things, their names.
+    path: Vec<String>,
+    /// What the lossy way gives here; `None`: nothing.
+    was: Option<Value>,
+    /// What there was; `None`: nothing.
+    is: Option<Value>,
+}
+
+impl Leaf {
+    /// The part of the root that it is about.
+    pub(super) fn section(&self) -> &str {
+        self.path.first().map_or("", String::as_str)
+    }
+
+    pub(super) fn read(value: &Value) -> Option<Self> {
+        let path = value.get("path")?.as_array()?.iter();
+        Some(Self {
+            path: path
+                .map(|key| key.as_str().map(str::to_owned))
+                .collect::<Option<_>>()?,
+            was: value.get("was").cloned(),
+            is: value.get("is").cloned(),
+        })
+    }
+
+    pub(super) fn write(self) -> Value {
+        let path = Value::from(self.path);
+        let sides = [("path", Some(path)), ("was", self.was), ("is", self.is)];
+        let sides = sides
+            .into_iter()
+            .filter_map(|(key, side)| Some((key.to_owned(), side?)));
+        Value::Object(sides.collect())
+    }
+}
+
+/// What makes `was` into `is`, by path.
+pub(super) fn diff(was: &Map<String, Value>, is: &Map<String, Value>) -> Vec<Leaf> {
+    let mut leaves = Vec::new();
+    fields(&mut Vec::new(), was, is, &mut leaves);
+    leaves.sort_by(|one, other| one.path.cmp(&other.path));
+    leaves
+}
+
+fn fields<'a>(
+    path: &mut Vec<&'a str>,
+    was: &'a Map<String, Value>,
+    is: &'a Map<String, Value>,
+    leaves: &mut Vec<Leaf>,
+) {
+    for (key, value) in was {
+        compare(path, key, Some(value), is.get(key), leaves);
+    }
+    for (key, value) in is.iter().filter(|(key, _)| !was.contains_key(*key)) {
+        compare(path, key, None, Some(value), leaves);
+    }
+}
+
+fn compare<'a>(
+    path: &mut Vec<&'a str>,
+    key: &'a str,
+    was: Option<&'a Value>,
+    is: Option<&'a Value>,
+    leaves: &mut Vec<Leaf>,
+) {
+    path.push(key);
+    match (was, is) {
+        (Some(Value::Object(was)), Some(Value::Object(is))) => fields(path, was, is, leaves),
+        (Some(Value::Array(was)), Some(Value::Array(is))) if same_names(was, is) => {
+            for (was, is) in was.iter().zip(is) {
+                compare(
+                    path,
+                    name(was).unwrap_or_default(),
+                    Some(was),
+                    Some(is),
+                    leaves,
+                );
+            }
+        }
+        _ if was != is => leaves.push(Leaf {
+            path: path.iter().map(|key| (*key).to_owned()).collect(),
+            was: was.cloned(),
+            is: is.cloned(),
+        }),
+        _ => {}
+    }
+    path.pop();
+}
+
+/// Both list the same named things in the same order. Other lists are compared as wholes.
+fn same_names(one: &[Value], other: &[Value]) -> bool {
+    let known = |at: usize, item: &Value| {
+        let earlier = one.get(..at).unwrap_or_default();
+        name(item).is_some_and(|own| !earlier.iter().any(|item| name(item) == Some(own)))
+    };
+    one.len() == other.len()
+        && one.iter().enumerate().all(|(at, item)| known(at, item))
+        && one
+            .iter()
+            .zip(other)
+            .all(|(one, other)| name(one) == name(other))
+}
+
+fn name(item: &Value) -> Option<&str> {
+    item.as_object()?.get("name")?.as_str()
+}
+
+/// Puts back those of `leaves` that stand where nothing has changed since.
+pub(super) fn apply<'a>(leaves: impl IntoIterator<Item = &'a Leaf>, root: &mut Map<String, Value>) {
+    for leaf in leaves {
+        let Some((last, path)) = leaf.path.split_last() else {
+            continue;
+        };
+        let Some(place) = place(root, path) else {
+            continue;
+        };
+        if place.get(last) == leaf.was.as_ref() {
+            match &leaf.is {
+                Some(value) => place.insert(last.clone(), value.clone()),
+                None => place.shift_remove(last),
+            };
+        }
+    }
+}
+
+/// The object at `path`; `None`: it has gone, and what it held goes with it.
+fn place<'a>(
+    root: &'a mut Map<String, Value>,
+    path: &[String],
+) -> Option<&'a mut Map<String, Value>> {
+    let Some((first, path)) = path.split_first() else {
+        return Some(root);
+    };
+    let at = path
+        .iter()
+        .try_fold(root.get_mut(first)?, |at, key| match at {
+            Value::Object(fields) => fields.get_mut(key),
+            Value::Array(items) => {
+                let mut named = items.iter_mut().filter(|item| name(item) == Some(key));
+                named.next().filter(|_| named.next().is_none())
+            }
+            _ => None,
+        });
+    at?.as_object_mut()
+}

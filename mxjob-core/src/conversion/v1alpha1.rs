@@ -1,0 +1,163 @@
+//! `v1alpha1`: replicas as a list, with its defaults shown.
+//!
+//! | v1alpha1 | v1 |
+//! |---|---|
+//! | an entry | the role it names in any letter case, or the role of entries that name none |
+//! | `PsRootPort` of an entry | the job's port of its main container |
+//! | `mxImage` | image of a main container that has none |
+//! | `schedulerName` that is not empty | `schedulerName` of every template |
+//! | `cleanupPodPolicy`, absent or empty: All | `cleanPodPolicy` |
+//! | `jobMode`: dist, local or absent | the mode of the jobs of this version |
+//! | exit codes that are retried | `restartPolicy: ExitCode` of every role, `retryableExitCodes` |
+//! | `RuntimeId`, `terminationPolicy`, the word of `jobMode` | only in the annotation |
+//!
+//! `ExitCode` is nearest to what this version promises: a replica that ends with one of a few codes
+//! is replaced after a growing wait, and with any other code the job has failed. The template's own
+//! `restartPolicy` stays in the template, where it is what the user wrote and decides nothing.
+
+use serde_json::{Map, Value, json};
+
+use super::phase;
+use super::port::Place;
+use super::sections::{
+    self, LISTED, POLICIES, ROLES, SPEC, STATUS, Sections, TYPE, fields, flat, policy,
+};
+use super::v1beta1::{default, run_policy};
+use crate::api::v1::CleanPodPolicy;
+use crate::role::{ListForm, RestartPolicy, RoleId, RoleTable};
+
+const PORT: &str = "PsRootPort";
+const MODES: [&str; 2] = ["dist", "local"];
+
+/// Shows the defaults.
+pub(super) fn fill(table: &RoleTable, form: &ListForm, content: &mut Sections) {
+    let chief = |listed: &Map<String, Value>| listed.contains_key(table.role(form.chief).name);
+    let distributed = fields(content, LISTED).is_none_or(chief);
+    if let Some(spec) = sections::fields_mut(content, SPEC) {
+        default(spec, "mxImage", || form.legacy.image.into());
+        let chief = if distributed { form.chief } else { form.worker };
+        default(
+            spec,
+            "terminationPolicy",
+            || json!({"chief": {"replicaName": capitals(table, chief), "replicaIndex": 0}}),
+        );
+    }
+    for (name, entry) in sections::fields_mut(content, LISTED).into_iter().flatten() {
+        let (Some(role), Some(entry)) = (table.find(name), entry.as_object_mut()) else {
+            continue;
+        };
+        default(entry, "replicas", || table.role(role).default.into());
+        if entry.get(TYPE).is_some_and(|name| name == "") {
+            entry.shift_remove(TYPE);
+        }
+        default(entry, TYPE, || capitals(table, role).into());
+        let template = entry.get("template").unwrap_or(&Value::Null);
+        let port = Place::of(table, role).number(template);
+        default(entry, PORT, || port.into());
+    }
+}
+
+/// A role as this version spells it.
+pub(super) fn capitals(table: &RoleTable, role: RoleId) -> String {
+    table.role(role).name.to_ascii_uppercase()
+}
+
+/// To v1.
+pub(super) fn up(table: &RoleTable, form: &ListForm, content: &Sections) -> Sections {
+    let mut v1 = Sections::new();
+    match content.get(SPEC) {
+        Some(Value::Object(spec)) => {
+            let mode = spec.get("jobMode").filter(|mode| {
+                !mode.is_null() && !MODES.iter().any(|known| mode.as_str() == Some(known))
+            });
+            let roles = fields(content, LISTED).into_iter().flatten();
+            let roles =
+                roles.map(|(name, entry)| (name.clone(), role_up(table, name, entry, spec)));
+            let new = json!({
+                "jobMode": mode.cloned().unwrap_or_else(|| form.legacy.mode.into()),
+                ROLES: roles.collect::<Map<_, _>>(),
+                "runPolicy": run_policy(form.legacy),
+            });
+            v1.insert(SPEC.to_owned(), new);
+            let clean = spec.get("cleanupPodPolicy");
+            let clean = clean.filter(|clean| !clean.is_null() && **clean != "");
+            let clean = clean.cloned().unwrap_or_else(|| json!(CleanPodPolicy::All));
+            v1.insert(POLICIES.to_owned(), json!({"cleanPodPolicy": flat(clean)}));
+        }
+        Some(spec) => {
+            v1.insert(SPEC.to_owned(), spec.clone());
+        }
+        None => {}
+    }
+    if let Some(status) = content.get(STATUS) {
+        v1.insert(STATUS.to_owned(), phase::up(status));
+    }
+    v1
+}
+
+fn role_up(table: &RoleTable, name: &str, entry: &Value, spec: &Map<String, Value>) -> Value {
+    let mut new = Map::new();
+    let mut copy = |key: &str| {
+        if let Some(value) = entry.get(key) {
+            new.insert(key.to_owned(), value.clone());
+        }
+    };
+    copy("replicas");
+    copy("template");
+    new.insert("restartPolicy".to_owned(), json!(RestartPolicy::ExitCode));
+    if let (Some(role), Some(template)) = (table.find(name), new.get_mut("template")) {
+        let place = Place::of(table, role);
+        if let Some(port) = entry.get(PORT).and_then(Value::as_i64) {
+            place.set(template, port);
+        }
+        let container = place.container(template).and_then(Value::as_object_mut);
+        if let (Some(container), Some(image)) = (container, spec.get("mxImage")) {
+            if container.get("image").is_some_and(|image| image == "") {
+                container.shift_remove("image");
+            }
+            default(container, "image", || image.clone());
+        }
+        let scheduler = spec.get("schedulerName").and_then(Value::as_str);
+        let pod = template.get_mut(SPEC).and_then(Value::as_object_mut);
+        if let (Some(scheduler), Some(pod)) = (scheduler.filter(|name| !name.is_empty()), pod) {
+            pod.insert("schedulerName".to_owned(), scheduler.into());
+        }
+    }
+    Value::Object(new)
+}
+
+/// From v1, with the defaults.
+pub(super) fn down(table: &RoleTable, form: &ListForm, v1: &Sections) -> Sections {
+    let mut content = Sections::new();
+    match v1.get(SPEC) {
+        Some(Value::Object(_)) => {
+            let clean = policy(v1, "cleanPodPolicy").cloned();
+            let clean = clean.unwrap_or_else(|| json!(CleanPodPolicy::default()));
+            content.insert(SPEC.to_owned(), json!({"cleanupPodPolicy": clean}));
+            content.insert(LISTED.to_owned(), Value::Object(listed(table, v1)));
+        }
+        Some(spec) => {
+            content.insert(SPEC.to_owned(), spec.clone());
+        }
+        None => {}
+    }
+    fill(table, form, &mut content);
+    if let Some(status) = v1.get(STATUS) {
+        let status = phase::down(table, v1, &content, status);
+        content.insert(STATUS.to_owned(), status);
+    }
+    content
+}
+
+/// The roles that this version can list, as far as it can say what they are.
+fn listed(table: &RoleTable, v1: &Sections) -> Map<String, Value> {
+    let roles = sections::roles(v1);
+    let entry = |role: RoleId| {
+        let name = table.role(role).name;
+        let entry = roles?.get(name)?.as_object()?;
+        let copy = |key: &str| Some((key.to_owned(), entry.get(key)?.clone()));
+        let fields = ["replicas", "template"].into_iter().filter_map(copy);
+        Some((name.to_owned(), Value::Object(fields.collect())))
+    };
+    table.listed_roles().filter_map(entry).collect()
+}

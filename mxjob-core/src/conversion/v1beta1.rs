@@ -1,0 +1,102 @@
+//! `v1beta1`: as v1 with every policy directly under `spec`, and with its defaults shown.
+
+use serde_json::{Map, Value, json};
+
+use super::port::Place;
+use super::sections::{self, POLICIES, ROLES, SPEC, STATUS, Sections, TWICE, fields, flat, policy};
+use crate::api::v1::CleanPodPolicy;
+use crate::role::{Legacy, RoleTable};
+
+/// What both versions call alike.
+const ALIKE: [&str; 3] = ["jobMode", ROLES, "successPolicy"];
+
+/// Fields of a status, as here and as at v1.
+const STATUS_FIELDS: [(&str, &str); 4] = [
+    ("conditions", "conditions"),
+    ("mxReplicaStatuses", "replicaStatuses"),
+    ("startTime", "startTime"),
+    ("completionTime", "completionTime"),
+];
+
+/// Shows the defaults.
+pub(super) fn fill(table: &RoleTable, content: &mut Sections) {
+    if let Some(spec) = sections::fields_mut(content, SPEC) {
+        default(spec, "cleanPodPolicy", || json!(CleanPodPolicy::All));
+    }
+    for (name, entry) in sections::roles_mut(content).into_iter().flatten() {
+        let (Some(role), Some(entry)) = (table.find(name), entry.as_object_mut()) else {
+            continue;
+        };
+        let declared = table.role(role);
+        default(entry, "replicas", || declared.default.into());
+        let policy = declared.restart.first().copied().unwrap_or_default();
+        default(entry, "restartPolicy", || json!(policy));
+        if let Some(template) = entry.get_mut("template") {
+            Place::of(table, role).show(template);
+        }
+    }
+}
+
+/// Sets what is not there.
+pub(super) fn default(fields: &mut Map<String, Value>, key: &str, value: impl FnOnce() -> Value) {
+    if fields.get(key).is_none_or(Value::is_null) {
+        fields.insert(key.to_owned(), value());
+    }
+}
+
+/// To v1.
+pub(super) fn up(legacy: &Legacy, content: &Sections) -> Sections {
+    let mut v1 = content.clone();
+    if let Some(spec) = fields(content, SPEC) {
+        let mut new = pick(spec, ALIKE.map(|key| (key, key)));
+        new.insert("runPolicy".to_owned(), run_policy(legacy));
+        let set = |name: &&str| Some(((*name).to_owned(), flat(spec.get(*name)?.clone())));
+        v1.insert(POLICIES.to_owned(), TWICE.iter().filter_map(set).collect());
+        v1.insert(SPEC.to_owned(), Value::Object(new));
+    }
+    if let Some(status) = fields(content, STATUS) {
+        v1.insert(
+            STATUS.to_owned(),
+            Value::Object(pick(status, STATUS_FIELDS)),
+        );
+    }
+    v1
+}
+
+/// How the older versions retry, said in v1.
+pub(super) fn run_policy(legacy: &Legacy) -> Value {
+    json!({"retryableExitCodes": legacy.retryable_exit_codes})
+}
+
+/// From v1, with the defaults.
+pub(super) fn down(table: &RoleTable, v1: &Sections) -> Sections {
+    let mut content = v1.clone();
+    content.shift_remove(POLICIES);
+    if let Some(spec) = fields(v1, SPEC) {
+        let mut new = pick(spec, ALIKE.map(|key| (key, key)));
+        for name in TWICE {
+            if let Some(value) = policy(v1, name) {
+                new.insert(name.to_owned(), value.clone());
+            }
+        }
+        default(&mut new, "cleanPodPolicy", || {
+            json!(CleanPodPolicy::default())
+        });
+        content.insert(SPEC.to_owned(), Value::Object(new));
+    }
+    if let Some(status) = fields(v1, STATUS) {
+        let fields = STATUS_FIELDS.map(|(here, there)| (there, here));
+        content.insert(STATUS.to_owned(), Value::Object(pick(status, fields)));
+    }
+    fill(table, &mut content);
+    content
+}
+
+/// The fields of those names, under the names beside them.
+fn pick<const N: usize>(
+    fields: &Map<String, Value>,
+    names: [(&str, &str); N],
+) -> Map<String, Value> {
+    let one = |(name, new): (&str, &str)| Some((new.to_owned(), fields.get(name)?.clone()));
+    names.into_iter().filter_map(one).collect()
+}
