@@ -92,25 +92,25 @@ fn replicas(
         && !status.is(ConditionType::Suspended);
     let rest = if starts { STARTING } else { UNKNOWN };
     let mut left = wanted.max(0);
-    let states = [
+    let parts = [
         (FAILED, counts.failed),
         (RUNNING, counts.active),
         (SUCCEEDED, counts.succeeded),
         (rest, i32::MAX),
     ];
-    let states = states.map(|(state, count)| {
+    let parts = parts.map(|(state, count)| {
         let count = count.clamp(0, left);
         left -= count;
         (state, count)
     });
-    let states: Vec<_> = states.into_iter().filter(|(_, count)| *count > 0).collect();
+    let parts: Vec<_> = parts.into_iter().filter(|(_, count)| *count > 0).collect();
     let worst = [FAILED, RUNNING, STARTING, UNKNOWN, SUCCEEDED]
         .into_iter()
-        .find(|state| states.iter().any(|(one, _)| one == state));
+        .find(|state| parts.iter().any(|(one, _)| one == state));
     old::ReplicaStatus {
         mx_replica_type: capitals(table, role),
         state: worst.unwrap_or(UNKNOWN).to_owned(),
-        replicas_states: states
+        replicas_states: parts
             .into_iter()
             .map(|(state, count)| (state.to_owned(), count))
             .collect(),

@@ -142,7 +142,9 @@ fn place<'a>(
         .try_fold(root.get_mut(first)?, |at, key| match at {
             Value::Object(fields) => fields.get_mut(key),
             Value::Array(items) => {
-                let mut named = items.iter_mut().filter(|item| name(item) == Some(key));
+                let mut named = items
+                    .iter_mut()
+                    .filter(|item| name(item) == Some(key.as_str()));
                 named.next().filter(|_| named.next().is_none())
             }
             _ => None,

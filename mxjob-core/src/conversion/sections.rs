@@ -187,7 +187,7 @@ fn put_policies(content: &mut Sections) {
     };
     let policies = policies.as_ref().and_then(Value::as_object);
     for (name, places) in policies.into_iter().flatten() {
-        let value = |place| places.get(place).and_then(|place| place.get(0)).cloned();
+        let value = |place: usize| places.get(place).and_then(|place| place.get(0)).cloned();
         if let Some(flat) = value(0) {
             spec.insert(name.clone(), flat);
         }

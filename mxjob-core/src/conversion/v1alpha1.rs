@@ -70,15 +70,17 @@ pub(super) fn up(table: &RoleTable, form: &ListForm, content: &Sections) -> Sect
             let mode = spec.get("jobMode").filter(|mode| {
                 !mode.is_null() && !MODES.iter().any(|known| mode.as_str() == Some(known))
             });
+            let mode = mode.cloned().unwrap_or_else(|| form.legacy.mode.into());
             let roles = fields(content, LISTED).into_iter().flatten();
             let roles =
                 roles.map(|(name, entry)| (name.clone(), role_up(table, name, entry, spec)));
-            let new = json!({
-                "jobMode": mode.cloned().unwrap_or_else(|| form.legacy.mode.into()),
-                ROLES: roles.collect::<Map<_, _>>(),
-                "runPolicy": run_policy(form.legacy),
-            });
-            v1.insert(SPEC.to_owned(), new);
+            let new = [
+                ("jobMode", mode),
+                (ROLES, roles.collect()),
+                ("runPolicy", run_policy(form.legacy)),
+            ];
+            let new = new.map(|(key, value)| (key.to_owned(), value));
+            v1.insert(SPEC.to_owned(), Value::Object(new.into_iter().collect()));
             let clean = spec.get("cleanupPodPolicy");
             let clean = clean.filter(|clean| !clean.is_null() && **clean != "");
             let clean = clean.cloned().unwrap_or_else(|| json!(CleanPodPolicy::All));

@@ -46,7 +46,7 @@ pub(super) fn default(fields: &mut Map<String, Value>, key: &str, value: impl Fn
 
 /// To v1.
 pub(super) fn up(legacy: &Legacy, content: &Sections) -> Sections {
-    let mut v1 = content.clone();
+    let mut v1 = others(content);
     if let Some(spec) = fields(content, SPEC) {
         let mut new = pick(spec, ALIKE.map(|key| (key, key)));
         new.insert("runPolicy".to_owned(), run_policy(legacy));
@@ -70,8 +70,7 @@ pub(super) fn run_policy(legacy: &Legacy) -> Value {
 
 /// From v1, with the defaults.
 pub(super) fn down(table: &RoleTable, v1: &Sections) -> Sections {
-    let mut content = v1.clone();
-    content.shift_remove(POLICIES);
+    let mut content = others(v1);
     if let Some(spec) = fields(v1, SPEC) {
         let mut new = pick(spec, ALIKE.map(|key| (key, key)));
         for name in TWICE {
@@ -90,6 +89,18 @@ pub(super) fn down(table: &RoleTable, v1: &Sections) -> Sections {
     }
     fill(table, &mut content);
     content
+}
+
+/// The sections that are the same in both versions.
+fn others(content: &Sections) -> Sections {
+    let same = |key: &str, value: &Value| match key {
+        SPEC | STATUS => !value.is_object(),
+        _ => key != POLICIES,
+    };
+    let sections = content.iter().filter(|(key, value)| same(key, value));
+    sections
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 /// The fields of those names, under the names beside them.
