@@ -9,19 +9,37 @@ mod warnings;
 use serde_json::Value;
 
 use crate::api::v1::JobSpec;
+use crate::api::{Version, v1alpha1};
 use crate::problem::Problem;
 use crate::role::RoleTable;
-use crate::schema::rule::{Before, Rule, Subject};
+use crate::schema::rule::{Before, ListRule, ListSubject, Rule, Subject};
 
 pub use crate::schema::Path;
 pub use crate::schema::rule::MAX_REPLICAS;
 pub use structure::Structure;
 pub use warnings::warnings;
 
-/// Walks an object along the schema: wrong types, missing fields and values out of bounds are
+/// Walks an object along the schema of its version, v1 when it says none that there is: wrong types, missing fields and values out of bounds are
 /// errors, fields that the schema does not have are warnings. Fast after the first call.
 pub fn structure(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
-    Structure::of(table).check(object)
+    let given = object.get("apiVersion").and_then(Value::as_str);
+    let given = given.and_then(|given| Version::parse(given.split_once('/')?.1));
+    let served = given.filter(|given| Version::of(table).any(|version| version == *given));
+    Structure::of(table, served.unwrap_or(Version::V1)).check(object)
+}
+
+/// Judges a `v1alpha1` job as if it were just being created, by the rules of its version. For a spec
+/// whose structure has no errors; what it is as v1 is to be judged too.
+pub fn list_rules(table: &'static RoleTable, name: &str, spec: &v1alpha1::JobSpec) -> Vec<Problem> {
+    let subject = ListSubject {
+        name,
+        spec,
+        old: None,
+    };
+    let rules = ListRule::of(table).into_iter();
+    rules
+        .flat_map(|rule| rule.verdict(table, &subject))
+        .collect()
 }
 
 /// Judges a job as if it were just being created: every rule that admission has, and those that

@@ -19,22 +19,25 @@ use crate::schema::{self, Path, suggestion};
 #[derive(Debug)]
 pub struct Structure {
     table: &'static RoleTable,
+    version: Version,
     root: JSONSchemaProps,
 }
 
-/// One for each role set in the program: nearly always one.
+/// One for each version of each role set in the program: nearly always one.
 static MADE: Mutex<Vec<Arc<Structure>>> = Mutex::new(Vec::new());
 
 impl Structure {
-    /// The structure of a role set's objects; made once, then shared.
-    pub fn of(table: &'static RoleTable) -> Arc<Self> {
+    /// The structure of a role set's objects at a version; made once, then shared.
+    pub fn of(table: &'static RoleTable, version: Version) -> Arc<Self> {
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = made.iter().find(|one| std::ptr::eq(one.table, table)) {
+        let same = |one: &&Arc<Self>| std::ptr::eq(one.table, table) && one.version == version;
+        if let Some(known) = made.iter().find(same) {
             return Arc::clone(known);
         }
         let new = Arc::new(Self {
             table,
-            root: walked(table),
+            version,
+            root: walked(table, version),
         });
         made.push(Arc::clone(&new));
         new
@@ -55,7 +58,7 @@ impl Structure {
     fn identity(&self, fields: &Map<String, Value>, problems: &mut Vec<Problem>) {
         let names = self.table.crd;
         let wanted = [
-            ("apiVersion", format!("{}/{}", names.group, Version::V1)),
+            ("apiVersion", format!("{}/{}", names.group, self.version)),
             ("kind", names.kind.to_owned()),
         ];
         for (field, wanted) in wanted {
@@ -71,8 +74,8 @@ impl Structure {
 
 /// The schema with the metadata typed, which the API server does by itself, and the status left
 /// open, which is the operator's.
-fn walked(table: &'static RoleTable) -> JSONSchemaProps {
-    let mut root = schema::schema(table);
+fn walked(table: &'static RoleTable, version: Version) -> JSONSchemaProps {
+    let mut root = schema::of(table, version);
     root.required = Some(vec!["spec".to_owned()]);
     let fields = root.properties.get_or_insert_default();
     fields.insert("metadata".to_owned(), schema::metadata());

@@ -37,6 +37,7 @@
 
 mod held;
 mod phase;
+mod place;
 mod port;
 mod rest;
 mod review;
@@ -44,7 +45,8 @@ mod sections;
 mod v1alpha1;
 mod v1beta1;
 
-pub use held::CONVERSION_ANNOTATION;
+pub use held::{CONVERSION_ANNOTATION, forget};
+pub use place::path_before;
 pub use review::review;
 
 use serde_json::{Map, Value};

@@ -19,6 +19,12 @@ impl Leaf {
         self.path.first().map_or("", String::as_str)
     }
 
+    /// Path and value of what the user wrote in the spec; `None`: it is something else.
+    pub(super) fn said(&self) -> Option<String> {
+        let value = self.is.as_ref()?;
+        (self.section() == "spec").then(|| format!("{}: {value}", self.path.join(".")))
+    }
+
     pub(super) fn read(value: &Value) -> Option<Self> {
         let path = value.get("path")?.as_array()?.iter();
         Some(Self {

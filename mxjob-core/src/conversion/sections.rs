@@ -28,7 +28,7 @@ pub(super) const REST: &str = "rest";
 /// Key of the replicas in a spec that has them by role.
 pub(super) const ROLES: &str = "mxReplicaSpecs";
 /// Key of the replicas in a spec that lists them.
-const LIST: &str = "replicaSpecs";
+pub(super) const LIST: &str = "replicaSpecs";
 /// Key of a list's entry for its role.
 pub(super) const TYPE: &str = "mxReplicaType";
 
@@ -225,7 +225,7 @@ fn take_list(table: &RoleTable, content: &mut Sections) {
 }
 
 /// The role of an entry; `None`: it is none that this version knows.
-fn role_of(table: &RoleTable, entry: &Value) -> Option<RoleId> {
+pub(super) fn role_of(table: &RoleTable, entry: &Value) -> Option<RoleId> {
     let form = table.list_form()?;
     match entry.as_object()?.get(TYPE) {
         None | Some(Value::Null) => Some(form.worker),

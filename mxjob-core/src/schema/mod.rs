@@ -69,17 +69,12 @@ pub fn crd(table: &'static RoleTable) -> CustomResourceDefinition {
 }
 
 fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefinitionVersion {
-    let schema = match version {
-        Version::V1Alpha1 => older::v1alpha1(table),
-        Version::V1Beta1 => older::v1beta1(table),
-        Version::V1 => schema(table),
-    };
     CustomResourceDefinitionVersion {
         name: version.name().to_owned(),
         served: true,
         storage: version == Version::V1,
         schema: Some(CustomResourceValidation {
-            open_api_v3_schema: Some(schema),
+            open_api_v3_schema: Some(of(table, version)),
         }),
         subresources: Some(CustomResourceSubresources {
             status: Some(CustomResourceSubresourceStatus(serde_json::json!({}))),
@@ -91,8 +86,16 @@ fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefi
     }
 }
 
-/// The schema of the whole object.
-pub(crate) fn schema(table: &'static RoleTable) -> JSONSchemaProps {
+/// The schema of the whole object at a version.
+pub(crate) fn of(table: &'static RoleTable, version: Version) -> JSONSchemaProps {
+    match version {
+        Version::V1Alpha1 => older::v1alpha1(table),
+        Version::V1Beta1 => older::v1beta1(table),
+        Version::V1 => schema(table),
+    }
+}
+
+fn schema(table: &'static RoleTable) -> JSONSchemaProps {
     let mut root = without_rules(table);
     for rule in Rule::of(table) {
         attach(&mut root, &rule.validation(table));

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod convert;
 mod crds;
 mod lint;
 mod output;
@@ -9,6 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use mxjob_core::api::Version;
 use mxjob_core::{ReplicaRole, RoleTable};
 
 use crate::{controller, local};
@@ -65,6 +67,14 @@ Exit codes: 0 printed or written, 2 an unknown API, or a folder that cannot be w
 Exit codes: 0 no errors, 1 errors, 2 a file cannot be read.")]
     Lint(lint::LintArgs),
 
+    /// Print the jobs of a manifest at another version of their API
+    #[command(after_help = "Examples:
+  mxjob convert old.yaml > new.yaml
+  mxjob convert old.yaml --to v1beta1
+
+Comments are not kept. Exit codes: 0 printed, 2 the manifest is not valid.")]
+    Convert(convert::ConvertArgs),
+
     /// Print the services and pods that the operator would create for a job
     #[command(after_help = "Examples:
   mxjob plan job.yaml
@@ -81,6 +91,7 @@ pub(crate) fn run<R: ReplicaRole>() -> ExitCode {
         Command::Run(args) => local::run::<R>(args),
         Command::Crds(args) => crds::run::<R>(&args),
         Command::Lint(args) => lint::run(R::TABLE, &args),
+        Command::Convert(args) => convert::run(R::TABLE, &args),
         Command::Plan(args) => plan::run(R::TABLE, &args),
     }
 }
@@ -113,6 +124,10 @@ fn command(table: &RoleTable, program: &str) -> clap::Command {
             api.value_parser([names.group]).default_value(names.group)
         })
     };
+    let versions = |command: clap::Command| {
+        let versions: Vec<_> = Version::of(table).map(Version::name).collect();
+        command.mut_arg("to", |to| to.value_parser(versions))
+    };
     let examples = |command: clap::Command| {
         let text = command.get_after_help().map(ToString::to_string);
         let text = text.unwrap_or_default();
@@ -124,6 +139,7 @@ fn command(table: &RoleTable, program: &str) -> clap::Command {
         .mut_subcommands(examples)
         .mut_subcommand("operator", choosing)
         .mut_subcommand("crds", choosing)
+        .mut_subcommand("convert", versions)
 }
 
 #[cfg(test)]

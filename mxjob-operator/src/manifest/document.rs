@@ -62,6 +62,11 @@ impl Document {
         }
     }
 
+    /// Whether the text has that field.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.places.contains_key(path)
+    }
+
     /// Where a field stands, or the nearest thing around it that is there: the key of a mapping's
     /// entry, the first character of a list's item.
     pub(crate) fn position(&self, path: &str) -> Position {

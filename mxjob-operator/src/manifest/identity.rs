@@ -1,6 +1,7 @@
 //! What a document says it is.
 
 use mxjob_core::RoleTable;
+use mxjob_core::api::Version;
 use mxjob_core::problem::Problem;
 use serde_json::Value;
 
@@ -10,8 +11,8 @@ const ALIKE: f64 = 0.9;
 /// What a document says it is.
 #[derive(Debug)]
 pub(super) enum Identity {
-    /// A job of the version that this build serves.
-    Ours,
+    /// A job, at a version that this build serves.
+    Ours(Version),
     /// Meant to be one, or to be a manifest at all.
     Mistaken(Problem),
     /// A manifest of another kind.
@@ -44,23 +45,24 @@ impl Identity {
 
     fn named(table: &RoleTable, version: &str, kind: &str) -> Self {
         let names = table.crd;
-        let wanted = format!("{}/v1", names.group);
+        let known = Version::of(table).find(|known| version == format!("{}/{known}", names.group));
         let alike = strsim::jaro_winkler(&kind.to_lowercase(), &names.kind.to_lowercase()) > ALIKE;
-        if kind.eq_ignore_ascii_case(names.kind) && version != wanted {
-            let message = format!(
-                "{version} {kind} is not supported: this build does not read older versions yet, only {}",
-                ours(table)
-            );
-            return mistaken("apiVersion", message);
-        }
-        if kind == names.kind {
-            return Self::Ours;
-        }
-        if version == wanted && alike {
-            return mistaken(
-                "kind",
-                format!("unknown kind {kind:?}: did you mean {}?", names.kind),
-            );
+        match known {
+            Some(known) if kind == names.kind => return Self::Ours(known),
+            Some(_) if alike => {
+                return mistaken(
+                    "kind",
+                    format!("unknown kind {kind:?}: did you mean {}?", names.kind),
+                );
+            }
+            None if kind.eq_ignore_ascii_case(names.kind) => {
+                let message = format!(
+                    "{version} {kind} is not supported: this build reads {}",
+                    served(table)
+                );
+                return mistaken("apiVersion", message);
+            }
+            _ => {}
         }
         Self::Stranger(Problem::error(
             "kind",
@@ -71,6 +73,12 @@ impl Identity {
 
 fn mistaken(path: &str, message: String) -> Identity {
     Identity::Mistaken(Problem::error(path, message))
+}
+
+/// Like `kubeflow.org/v1alpha1, kubeflow.org/v1beta1, kubeflow.org/v1`.
+fn served(table: &RoleTable) -> String {
+    let names = Version::of(table).map(|version| format!("{}/{version}", table.crd.group));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Like `kubeflow.org/v1 MXJob`.

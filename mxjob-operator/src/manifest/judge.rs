@@ -1,5 +1,6 @@
 //! Judges the documents of a manifest.
 
+use mxjob_core::api::Version;
 use mxjob_core::problem::Problem;
 use mxjob_core::{Job, RoleTable, check};
 use serde_json::Value;
@@ -8,6 +9,7 @@ use super::document::{Document, Position};
 use super::finding::Finding;
 use super::identity::Identity;
 use super::input::Input;
+use super::older;
 use super::readable::Readable;
 use super::yaml;
 
@@ -19,7 +21,7 @@ const GENERATED: &str = "xxxxx";
 pub(crate) struct Judged {
     /// What is wrong or odd, in no order.
     pub(crate) findings: Vec<Finding>,
-    /// The documents that are jobs of ours, right or wrong.
+    /// The documents that are jobs of ours, right or wrong, those of an older version as v1.
     pub(crate) jobs: Vec<Document>,
     /// How many documents are of kinds that are none of mxjob's business.
     pub(crate) strangers: usize,
@@ -65,10 +67,18 @@ fn sort_out(table: &'static RoleTable, file: &str, documents: Vec<(Identity, Doc
         .iter()
         .all(|(identity, _)| matches!(identity, Identity::Stranger(_)));
     let mut judged = Judged::default();
-    for (identity, document) in documents {
-        let ours = matches!(identity, Identity::Ours);
+    for (identity, mut document) in documents {
+        let mut ours = false;
         let problems = match identity {
-            Identity::Ours => job_problems(table, &document.value),
+            Identity::Ours(version) => {
+                ours = true;
+                let mut problems = older::judge(table, version, &mut document.value);
+                // What the conversion has written out, nobody has to mend.
+                problems.retain(|one| {
+                    one.is_error() || version == Version::V1 || document.has(&one.path)
+                });
+                problems
+            }
             Identity::Stranger(problem) if nothing_of_ours => vec![problem],
             Identity::Stranger(_) => {
                 judged.strangers += 1;
@@ -92,16 +102,12 @@ fn sort_out(table: &'static RoleTable, file: &str, documents: Vec<(Identity, Doc
     judged
 }
 
-fn job_problems(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
+/// What is wrong or odd with a v1 job.
+pub(super) fn job_problems(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
     let mut problems = check::structure(table, object);
     let name = name(object);
-    if name.is_none() {
-        problems.push(Problem::error(
-            "metadata.name",
-            "is required: give the job a name",
-        ));
-    }
-    let known = name.as_deref().unwrap_or("unnamed");
+    problems.extend(nameless(name.as_deref()));
+    let known = name.as_deref().unwrap_or(UNNAMED);
     let readable = Readable::new(object.get("spec"), &problems);
     let mut found = check::rules(table, known, &readable.spec);
     found.extend(check::warnings(table, &readable.spec));
@@ -120,8 +126,17 @@ fn job_problems(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
     problems
 }
 
+/// What a job is called that has no name.
+pub(super) const UNNAMED: &str = "unnamed";
+
+pub(super) fn nameless(name: Option<&str>) -> Option<Problem> {
+    let message = "is required: give the job a name";
+    name.is_none()
+        .then(|| Problem::error("metadata.name", message))
+}
+
 /// The job's name, or one like those that the API server generates.
-fn name(object: &Value) -> Option<String> {
+pub(super) fn name(object: &Value) -> Option<String> {
     let text = |field: &str| {
         object
             .get("metadata")?

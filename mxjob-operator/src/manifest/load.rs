@@ -37,8 +37,17 @@ pub(crate) fn load_job(table: &'static RoleTable, path: &Path) -> Result<Value, 
     Ok(job)
 }
 
-/// The jobs of a manifest, all valid and at least one.
+/// The jobs of a manifest as v1, all valid, at least one, and each with a name.
 pub(crate) fn load_jobs(table: &'static RoleTable, path: &Path) -> Result<Vec<Value>, ExitCode> {
+    let jobs = load_manifests(table, path)?;
+    Ok(jobs.iter().map(named).collect())
+}
+
+/// As [`load_jobs`], as they are written: one may leave its name to the API server.
+pub(crate) fn load_manifests(
+    table: &'static RoleTable,
+    path: &Path,
+) -> Result<Vec<Value>, ExitCode> {
     let mut findings = Findings::default();
     let judged = match Input::read(path) {
         Ok(input) => judge(table, &input),
@@ -52,11 +61,8 @@ pub(crate) fn load_jobs(table: &'static RoleTable, path: &Path) -> Result<Vec<Va
     if findings.errors() > 0 {
         return Err(ExitCode::from(UNUSABLE));
     }
-    Ok(judged
-        .jobs
-        .iter()
-        .map(|document| named(&document.value))
-        .collect())
+    let documents = judged.jobs.into_iter();
+    Ok(documents.map(|document| document.value).collect())
 }
 
 fn refuse<T>(message: &str) -> Result<T, ExitCode> {

@@ -8,6 +8,7 @@ mod identity;
 mod input;
 mod judge;
 mod load;
+mod older;
 mod readable;
 mod yaml;
 
@@ -15,4 +16,4 @@ pub(crate) use config_file::{ConfigError, ConfigFile};
 pub(crate) use finding::{Findings, Paint, plural};
 pub(crate) use input::Input;
 pub(crate) use judge::judge;
-pub(crate) use load::{load_job, load_jobs};
+pub(crate) use load::{load_job, load_jobs, load_manifests};

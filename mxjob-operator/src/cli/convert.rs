@@ -1,0 +1,52 @@
+//! `mxjob convert`: a manifest at another version.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use mxjob_core::api::Version;
+use mxjob_core::{RoleTable, conversion};
+
+use super::{UNUSABLE, output};
+use crate::manifest::load_manifests;
+
+/// What to convert.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ConvertArgs {
+    /// Manifest, YAML or JSON; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// The version to print
+    #[arg(long, value_name = "VERSION", default_value = Version::V1.name())]
+    to: String,
+}
+
+/// Prints the jobs of a manifest at another version; comments are not kept. What that version cannot
+/// say is told.
+pub(super) fn run(table: &'static RoleTable, args: &ConvertArgs) -> ExitCode {
+    let jobs = match load_manifests(table, &args.file) {
+        Ok(jobs) => jobs,
+        Err(code) => return code,
+    };
+    // The argument was checked against the versions that there are.
+    let to = Version::parse(&args.to).unwrap_or(Version::V1);
+    let mut texts = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        let name = job.pointer("/metadata/name").cloned().unwrap_or_default();
+        let mut converted = match conversion::convert(table, job, to) {
+            Ok(converted) => converted,
+            Err(error) => {
+                eprintln!("error: {error}");
+                return ExitCode::from(UNUSABLE);
+            }
+        };
+        for lost in conversion::forget(&mut converted) {
+            let name = name.as_str().unwrap_or("a job");
+            eprintln!("warning: {name}: {to} cannot say {lost}: left out");
+        }
+        // Plain data with text keys always renders.
+        texts.push(serde_saphyr::to_string(&converted).unwrap_or_default());
+    }
+    output::print(&texts.join("---\n"))
+}

@@ -1,0 +1,55 @@
+//! Jobs of an older version: judged as what they are, and then as what they are at v1.
+
+use mxjob_core::api::{Version, v1alpha1};
+use mxjob_core::problem::Problem;
+use mxjob_core::{RoleTable, check, conversion};
+use serde_json::Value;
+
+use super::judge::{UNNAMED, job_problems, name, nameless};
+
+/// What is wrong or odd with a job; one of an older version is its v1 form afterwards.
+pub(super) fn judge(
+    table: &'static RoleTable,
+    version: Version,
+    object: &mut Value,
+) -> Vec<Problem> {
+    if version == Version::V1 {
+        return job_problems(table, object);
+    }
+    let message = format!(
+        "{version} is an older version, and runs as it is: `mxjob convert` prints it as v1"
+    );
+    let mut problems = vec![Problem::warning("apiVersion", message)];
+    problems.extend(check::structure(table, object));
+    let name = name(object);
+    problems.extend(nameless(name.as_deref()));
+    if version == Version::V1Alpha1 && !problems.iter().any(Problem::is_error) {
+        let spec = object.get("spec").cloned().unwrap_or_default();
+        match serde_json::from_value::<v1alpha1::JobSpec>(spec) {
+            Ok(spec) => {
+                let name = name.as_deref().unwrap_or(UNNAMED);
+                problems.extend(check::list_rules(table, name, &spec));
+            }
+            Err(error) => problems.push(Problem::error("spec", error.to_string())),
+        }
+    }
+    if problems.iter().any(Problem::is_error) {
+        return problems;
+    }
+    let before = object.clone();
+    match conversion::convert(table, object.take(), Version::V1) {
+        Ok(converted) => *object = converted,
+        Err(error) => {
+            problems.push(Problem::error("", error.to_string()));
+            return problems;
+        }
+    }
+    for problem in job_problems(table, object) {
+        let path = conversion::path_before(table, version, &before, &problem.path);
+        // Of what has no field here, a mistake is to be told and an oddity is none.
+        if problem.is_error() || path != "spec" {
+            problems.push(Problem { path, ..problem });
+        }
+    }
+    problems
+}

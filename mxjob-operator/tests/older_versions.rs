@@ -1,0 +1,184 @@
+//! Manifests of the older versions: `mxjob lint`, `plan` and `convert` take them as they are.
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const LIST: &str = "\
+apiVersion: kubeflow.org/v1alpha1
+kind: MXJob
+metadata: {name: digits}
+spec:
+  jobMode: dist
+  replicaSpecs:
+  - mxReplicaType: SCHEDULER
+    PsRootPort: 9000
+    template: {spec: {containers: [{name: mxnet, image: mxnet}]}}
+  - mxReplicaType: SERVER
+    template: {spec: {containers: [{name: mxnet, image: mxnet}]}}
+  - replicas: 2
+    template: {spec: {containers: [{name: mxnet}]}}
+";
+
+const MAP: &str = "\
+apiVersion: kubeflow.org/v1beta1
+kind: MXJob
+metadata: {name: digits}
+spec:
+  cleanPodPolicy: None
+  mxReplicaSpecs:
+    Worker:
+      template: {spec: {containers: [{name: mxnet, image: mxnet}]}}
+";
+
+/// Exit code, standard output, standard error of a command about that manifest.
+fn mxjob(args: &[&str], manifest: &str) -> (i32, String, String) {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("job.yaml"), manifest).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mxjob"));
+    let output = command
+        .current_dir(&folder)
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let code = output.status.code().unwrap();
+    (code, text(output.stdout), text(output.stderr))
+}
+
+fn lint(manifest: &str) -> (i32, String) {
+    let (code, out, err) = mxjob(&["lint", "job.yaml"], manifest);
+    (code, out + &err)
+}
+
+fn converted(to: &str, manifest: &str) -> Value {
+    let (code, out, err) = mxjob(&["convert", "job.yaml", "--to", to], manifest);
+    assert_eq!(code, 0, "{err}");
+    serde_saphyr::from_str(&out).unwrap()
+}
+
+#[test]
+fn lint_says_that_they_are_old_and_nothing_about_what_is_not_in_them() {
+    let old = |version: &str| {
+        format!(
+            "job.yaml:1:1: warning: apiVersion: {version} is an older version, and runs as it is: `mxjob convert` \
+             prints it as v1\n1 job: 1 warning\n"
+        )
+    };
+    assert_eq!(lint(LIST), (0, old("v1alpha1")));
+    assert_eq!(lint(MAP), (0, old("v1beta1")));
+}
+
+/// What lint says beside the version.
+#[track_caller]
+fn assert_refused(manifest: &str, wanted: &str) {
+    let (code, text) = lint(manifest);
+    let errors: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains(" error: "))
+        .collect();
+    assert_eq!((code, errors.join("\n")), (1, wanted.to_owned()));
+}
+
+#[test]
+fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
+    assert_refused(
+        &LIST.replace("SERVER", "Server"),
+        "job.yaml:10:5: error: spec.replicaSpecs[1].mxReplicaType: mxReplicaSpec.MXReplicaType is Server but \
+         must be one of [SCHEDULER SERVER WORKER]",
+    );
+    assert_refused(
+        &LIST.replace("SERVER", "WORKER"),
+        "job.yaml:6:3: error: spec.replicaSpecs: two entries of one mxReplicaType: keep one",
+    );
+    assert_refused(
+        &LIST.replace("PsRootPort: 9000", "replicas: 2"),
+        "job.yaml:6:3: error: spec.replicaSpecs: The SCHEDULER must have Replicas = 1",
+    );
+    assert_refused(
+        &LIST.replace("jobMode: dist", "terminationPolicy: {}"),
+        "job.yaml:5:3: error: spec.terminationPolicy: invalid termination policy: it names no chief",
+    );
+    assert_refused(
+        &LIST.replace(
+            "jobMode: dist",
+            "terminationPolicy: {chief: {replicaName: WORKER, replicaIndex: 2}}",
+        ),
+        "job.yaml:6:3: error: spec.replicaSpecs: Missing ReplicaSpec for chief: WORKER",
+    );
+    assert_refused(
+        &LIST.replace("jobMode: dist", "jobMode: local"),
+        "job.yaml:6:3: error: spec.replicaSpecs: job mode is local: its only entry must be one WORKER",
+    );
+    assert_refused(
+        &LIST
+            .replace("- name: mxnet}", "")
+            .replace("{name: mxnet}", "{name: train, image: i}"),
+        "job.yaml:13:5: error: spec.replicaSpecs[2].template: the replica is missing a container named mxnet",
+    );
+    assert_refused(
+        &LIST.replace(
+            "  - replicas: 2\n    template: {spec: {containers: [{name: mxnet}]}}\n",
+            "  - null\n",
+        ),
+        "job.yaml:12:5: error: spec.replicaSpecs[2]: must be a map, not empty",
+    );
+    assert_refused(
+        &MAP.replace("cleanPodPolicy: None", "successPolicy: Nobody"),
+        "job.yaml:5:3: error: spec.successPolicy: must be one of AllWorkers, not \"Nobody\"",
+    );
+    assert_refused(
+        &MAP.replace("Worker:", "Server:"),
+        "job.yaml:6:3: error: spec.mxReplicaSpecs: Server needs a replica of Scheduler",
+    );
+}
+
+#[test]
+fn plan_prints_what_the_operator_would_create() {
+    let (code, out, err) = mxjob(&["plan", "job.yaml"], LIST);
+    assert_eq!(code, 0, "{err}");
+    let pods: Vec<Value> = serde_saphyr::from_multiple(&out).unwrap();
+    let pods: Vec<_> = pods
+        .iter()
+        .filter(|object| object["kind"] == "Pod")
+        .collect();
+    assert_eq!(pods.len(), 4);
+    let worker = pods
+        .iter()
+        .find(|pod| pod["metadata"]["name"] == "digits-worker-1");
+    let container = &worker.unwrap()["spec"]["containers"][0];
+    assert_eq!(container["image"], "jzp1025/mxnet:test");
+    let port = container["env"].as_array().unwrap().iter();
+    let port = port.clone().find(|one| one["name"] == "DMLC_PS_ROOT_PORT");
+    assert_eq!(port.unwrap()["value"], "9000");
+}
+
+#[test]
+fn convert_prints_any_version_and_tells_what_is_left_out() {
+    let v1 = converted("v1", LIST);
+    assert_eq!(v1["apiVersion"], "kubeflow.org/v1");
+    assert_eq!(v1["spec"]["mxReplicaSpecs"]["Worker"]["replicas"], 2);
+    assert_eq!(v1["metadata"], serde_json::json!({"name": "digits"}));
+    let (_, _, told) = mxjob(&["convert", "job.yaml"], LIST);
+    let left = "warning: digits: v1 cannot say spec.jobMode: \"dist\": left out\n";
+    assert!(told.ends_with(left), "{told}");
+
+    let list = converted("v1alpha1", MAP);
+    assert_eq!(list["spec"]["replicaSpecs"][0]["mxReplicaType"], "WORKER");
+    assert_eq!(list["spec"]["cleanupPodPolicy"], "None");
+    let map = converted("v1beta1", LIST);
+    assert_eq!(map["spec"]["cleanPodPolicy"], "All");
+
+    let (code, out, err) = mxjob(&["convert", "job.yaml", "--to", "v2"], MAP);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(
+        err.contains("[possible values: v1alpha1, v1beta1, v1]"),
+        "{err}"
+    );
+    let (code, out, _) = mxjob(&["convert", "job.yaml"], &LIST.replace("dist", "fast"));
+    assert_eq!((code, out.as_str()), (2, ""));
+}
