@@ -110,10 +110,8 @@ fn a_role_that_goes_takes_what_was_held_of_it() {
         view["spec"]["replicaSpecs"].as_array_mut().unwrap().pop();
     });
     let roles = got["spec"]["mxReplicaSpecs"].as_object().unwrap();
-    assert_eq!(
-        roles.keys().collect::<Vec<_>>(),
-        ["scheduler", "Server"].iter().collect::<Vec<_>>()
-    );
+    assert_eq!(roles.len(), 2);
+    assert!(roles.contains_key("scheduler") && roles.contains_key("Server"));
     assert_eq!(got["spec"]["failurePolicy"]["maxRestarts"], 1);
 }
 

@@ -199,6 +199,7 @@ impl Older {
         self.fill(table, &mut content);
         let mut v1 = self.up(table, &content);
         apply(&of_content, &mut v1);
+        let v1 = sections::settled(table, Version::V1, v1);
         let lost = self.lost(table, &v1, &content);
         let mut rest = Sections::from_iter([(REST.to_owned(), Value::Object(lost))]);
         apply(&of_rest, &mut rest);
@@ -219,6 +220,7 @@ impl Older {
         let mut content = self.down(table, &v1);
         apply(&held.leaves(self.version()), &mut content);
         self.fill(table, &mut content);
+        let content = sections::settled(table, self.version(), content);
         let mut back = self.up(table, &content);
         let lost = self.lost(table, &v1, &content);
         back.insert(REST.to_owned(), Value::Object(lost));

@@ -18,7 +18,7 @@ pub(super) const STATUS: &str = "status";
 const KEYS: &str = "keys";
 /// Policies, each with its values under `spec` and under `runPolicy`.
 pub(super) const POLICIES: &str = "policies";
-/// Entries of a list of roles, by role; the list itself when that cannot be.
+/// Entries of a list of roles, by role; when that cannot be, a list with the list in it.
 pub(super) const LISTED: &str = "listed";
 /// Roles of the list in its order, when that is not the order of their declaration.
 const ORDER: &str = "order";
@@ -75,6 +75,13 @@ pub(super) fn put(table: &RoleTable, to: Version, mut content: Sections, object:
     }
 }
 
+/// Content as it is when it is taken out of the object that it was put into.
+pub(super) fn settled(table: &RoleTable, version: Version, content: Sections) -> Sections {
+    let mut object = Sections::new();
+    put(table, version, content, &mut object);
+    take(table, version, &mut object)
+}
+
 /// The fields of a section; `None`: it is not there or no object.
 pub(super) fn fields<'a>(content: &'a Sections, section: &str) -> Option<&'a Map<String, Value>> {
     content.get(section)?.as_object()
@@ -107,7 +114,8 @@ pub(super) fn policy<'a>(content: &'a Sections, name: &str) -> Option<&'a Value>
 
 /// A policy with that value under `spec`.
 pub(super) fn flat(value: Value) -> Value {
-    json!([[value], []])
+    let places = [vec![value], Vec::new()].map(Value::Array);
+    Value::Array(places.into())
 }
 
 fn take_keys(table: &RoleTable, content: &mut Sections) {
@@ -210,7 +218,7 @@ fn take_list(table: &RoleTable, content: &mut Sections) {
         .as_array()
         .and_then(|list| list.iter().map(|entry| role_of(table, entry)).collect());
     let Some(roles) = roles.filter(|roles| !repeats(roles)) else {
-        content.insert(LISTED.to_owned(), list);
+        content.insert(LISTED.to_owned(), Value::Array(vec![list]));
         return;
     };
     let name = |role: &RoleId| table.role(*role).name;
@@ -265,7 +273,8 @@ fn put_list(table: &RoleTable, content: &mut Sections) {
                 .collect();
             Value::Array(names)
         }
-        Some(list) => list,
+        Some(Value::Array(mut whole)) => whole.pop().unwrap_or_default(),
+        Some(_) => return,
     };
     spec.insert(LIST.to_owned(), list);
 }

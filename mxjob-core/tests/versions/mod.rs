@@ -9,6 +9,7 @@
 #![allow(
     dead_code,
     missing_docs,
+    unused_imports,
     unreachable_pub,
     reason = "each test file uses a part of it"
 )]
