@@ -229,3 +229,13 @@ fn a_local_job_is_decided_by_its_worker() {
     assert_eq!(*chief, json!({"replicaName": "WORKER", "replicaIndex": 0}));
     assert_eq!(view["spec"]["jobMode"], "local");
 }
+
+#[test]
+fn another_word_for_the_mode_makes_no_valid_job() {
+    for (mode, valid) in [("dist", true), ("local", true), ("both", false)] {
+        let list = entry(json!({"name": "mxnet"}));
+        let spec = json!({"jobMode": mode, "replicaSpecs": list});
+        let stored = to(Version::V1, &object(Version::V1Alpha1, spec));
+        assert_eq!(Job::read(TABLE, &stored).spec.is_ok(), valid, "{mode}");
+    }
+}
