@@ -45,7 +45,6 @@ fn same_but_for_the_view(one: &Value, other: &Value) -> Result<(), TestCaseError
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
-    // contract: 2
     #[test]
     fn an_older_spec_comes_back_with_its_defaults_shown(
         object in prop_oneof![written(Version::V1Alpha1), written(Version::V1Beta1)],

@@ -38,7 +38,6 @@ fn condition(kind: &str, is: bool, reason: &str) -> Value {
     json!({"type": kind, "status": status, "reason": reason, "message": "because"})
 }
 
-// contract: 4
 #[test]
 fn phases_and_states() {
     let created = condition("Created", true, "MXJobCreated");

@@ -1,5 +1,7 @@
 //! What a conversion loses, as a list of differences that a later conversion puts back.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 /// One difference between what a lossy way gives and what there was.
@@ -101,16 +103,9 @@ fn compare<'a>(
 
 /// Both list the same named things in the same order. Other lists are compared as wholes.
 fn same_names(one: &[Value], other: &[Value]) -> bool {
-    let known = |at: usize, item: &Value| {
-        let earlier = one.get(..at).unwrap_or_default();
-        name(item).is_some_and(|own| !earlier.iter().any(|item| name(item) == Some(own)))
-    };
-    one.len() == other.len()
-        && one.iter().enumerate().all(|(at, item)| known(at, item))
-        && one
-            .iter()
-            .zip(other)
-            .all(|(one, other)| name(one) == name(other))
+    let names: Option<BTreeSet<_>> = one.iter().map(name).collect();
+    names.is_some_and(|names| names.len() == one.len())
+        && one.iter().map(name).eq(other.iter().map(name))
 }
 
 fn name(item: &Value) -> Option<&str> {

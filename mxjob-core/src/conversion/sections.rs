@@ -259,7 +259,6 @@ fn put_list(table: &RoleTable, content: &mut Sections) {
         return;
     };
     let list = match listed {
-        None => return,
         Some(Value::Object(mut entries)) => {
             let order = order
                 .as_ref()
@@ -274,7 +273,7 @@ fn put_list(table: &RoleTable, content: &mut Sections) {
             Value::Array(names)
         }
         Some(Value::Array(mut whole)) => whole.pop().unwrap_or_default(),
-        Some(_) => return,
+        _ => return,
     };
     spec.insert(LIST.to_owned(), list);
 }
