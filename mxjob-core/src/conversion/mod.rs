@@ -173,7 +173,7 @@ impl Older {
         }
     }
 
-    /// The lossy way from v1, with the defaults shown.
+    /// The lossy way from v1 of all but the status, with the defaults shown.
     fn down(&self, table: &RoleTable, v1: &Sections) -> Sections {
         match self {
             Self::V1Alpha1(form) => v1alpha1::down(table, form, v1),
@@ -181,9 +181,19 @@ impl Older {
         }
     }
 
-    /// What v1 cannot say of `content`, when it says `v1`. The status is not the user's to keep.
-    fn lost(&self, table: &RoleTable, v1: &Sections, content: &Sections) -> Map<String, Value> {
-        let mut lost = diff(&self.down(table, v1), content);
+    /// The status of `v1` in the words of this version, for a job that is shown as `content`.
+    fn status(&self, table: &RoleTable, v1: &Sections, content: &Sections) -> Option<Value> {
+        let status = v1.get(sections::STATUS)?;
+        Some(match (self, status) {
+            (_, status) if !status.is_object() => status.clone(),
+            (Self::V1Alpha1(_), status) => phase::down(table, v1, content, status),
+            (Self::V1Beta1(_), status) => v1beta1::status(status),
+        })
+    }
+
+    /// What v1 cannot say of `content` when it gives `back`. The status is not the user's to keep.
+    fn lost(&self, back: &Sections, content: &Sections) -> Map<String, Value> {
+        let mut lost = diff(back, content);
         lost.retain(|leaf| leaf.section() != sections::STATUS);
         rest_of(self.version(), lost)
     }
@@ -200,7 +210,7 @@ impl Older {
         let mut v1 = self.up(table, &content);
         apply(&of_content, &mut v1);
         let v1 = sections::settled(table, Version::V1, v1);
-        let lost = self.lost(table, &v1, &content);
+        let lost = self.lost(&self.down(table, &v1), &content);
         let mut rest = Sections::from_iter([(REST.to_owned(), Value::Object(lost))]);
         apply(&of_rest, &mut rest);
         sections::put(table, Version::V1, v1, object);
@@ -217,12 +227,16 @@ impl Older {
     fn lower(&self, table: &RoleTable, object: &mut Map<String, Value>) {
         let held = Held::take(object).unwrap_or_else(|| Held::nothing(Version::V1));
         let mut v1 = sections::take(table, Version::V1, object);
-        let mut content = self.down(table, &v1);
+        let shown = self.down(table, &v1);
+        let mut content = shown.clone();
         apply(&held.leaves(self.version()), &mut content);
         self.fill(table, &mut content);
-        let content = sections::settled(table, self.version(), content);
+        let mut content = sections::settled(table, self.version(), content);
+        let lost = self.lost(&shown, &content);
+        if let Some(status) = self.status(table, &v1, &content) {
+            content.insert(sections::STATUS.to_owned(), status);
+        }
         let mut back = self.up(table, &content);
-        let lost = self.lost(table, &v1, &content);
         back.insert(REST.to_owned(), Value::Object(lost));
         v1.insert(REST.to_owned(), Value::Object(held.rest));
         let rest = rest_of(Version::V1, diff(&back, &v1));

@@ -20,9 +20,6 @@ const DONE: &str = "Done";
 
 /// From v1. `content` has the entries of the list.
 pub(super) fn down(table: &RoleTable, v1: &Sections, content: &Sections, status: &Value) -> Value {
-    if !status.is_object() {
-        return status.clone();
-    }
     let status = read_status(status);
     let (phase, state) = phase(table, v1, &status);
     let failed = status.condition(ConditionType::Failed);

@@ -128,7 +128,7 @@ fn role_up(table: &RoleTable, name: &str, entry: &Value, spec: &Map<String, Valu
     Value::Object(new)
 }
 
-/// From v1, with the defaults.
+/// From v1 all but the status, with the defaults.
 pub(super) fn down(table: &RoleTable, form: &ListForm, v1: &Sections) -> Sections {
     let mut content = Sections::new();
     match v1.get(SPEC) {
@@ -144,10 +144,6 @@ pub(super) fn down(table: &RoleTable, form: &ListForm, v1: &Sections) -> Section
         None => {}
     }
     fill(table, form, &mut content);
-    if let Some(status) = v1.get(STATUS) {
-        let status = phase::down(table, v1, &content, status);
-        content.insert(STATUS.to_owned(), status);
-    }
     content
 }
 

@@ -68,9 +68,10 @@ pub(super) fn run_policy(legacy: &Legacy) -> Value {
     json!({"retryableExitCodes": legacy.retryable_exit_codes})
 }
 
-/// From v1, with the defaults.
+/// From v1 all but the status, with the defaults.
 pub(super) fn down(table: &RoleTable, v1: &Sections) -> Sections {
     let mut content = others(v1);
+    content.shift_remove(STATUS);
     if let Some(spec) = fields(v1, SPEC) {
         let mut new = pick(spec, ALIKE.map(|key| (key, key)));
         for name in TWICE {
@@ -83,12 +84,15 @@ pub(super) fn down(table: &RoleTable, v1: &Sections) -> Sections {
         });
         content.insert(SPEC.to_owned(), Value::Object(new));
     }
-    if let Some(status) = fields(v1, STATUS) {
-        let fields = STATUS_FIELDS.map(|(here, there)| (there, here));
-        content.insert(STATUS.to_owned(), Value::Object(pick(status, fields)));
-    }
     fill(table, &mut content);
     content
+}
+
+/// The status of v1 as it is here.
+pub(super) fn status(v1: &Value) -> Value {
+    let fields = STATUS_FIELDS.map(|(here, there)| (there, here));
+    v1.as_object()
+        .map_or(Value::Null, |status| Value::Object(pick(status, fields)))
 }
 
 /// The sections that are the same in both versions.

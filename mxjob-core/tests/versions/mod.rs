@@ -7,6 +7,10 @@
     reason = "tests"
 )]
 #![allow(
+    clippy::needless_pass_by_value,
+    reason = "tests say what they mean with literals"
+)]
+#![allow(
     dead_code,
     missing_docs,
     unused_imports,
@@ -122,7 +126,7 @@ pub fn graft(target: &mut Value, one: &Value, other: &Value) {
             {
                 match target.get_mut(key) {
                     Some(target) => {
-                        graft(target, &one.get(key).cloned().unwrap_or_default(), value)
+                        graft(target, &one.get(key).cloned().unwrap_or_default(), value);
                     }
                     None => {
                         target.insert(key.clone(), value.clone());
