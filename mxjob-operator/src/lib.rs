@@ -12,6 +12,7 @@ mod controller;
 mod local;
 mod manifest;
 mod telemetry;
+mod webhook;
 
 use std::process::ExitCode;
 

@@ -68,6 +68,7 @@ fn the_operator_knows_the_same_apis() {
         // Whoever has the ports is none of this test's business.
         command.env("MXJOB_METRICS_BIND_ADDRESS", "0");
         command.env("MXJOB_HEALTH_PROBE_BIND_ADDRESS", "0");
+        command.env("MXJOB_WEBHOOK_BIND_ADDRESS", "0");
         command.env("MXJOB_API", api).output().unwrap()
     };
     assert_eq!(operator("x.org").status.code(), Some(2));

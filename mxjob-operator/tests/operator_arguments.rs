@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -16,6 +17,7 @@ fn operator(home: &Path) -> Command {
         .env("HOME", home)
         .env("MXJOB_METRICS_BIND_ADDRESS", "0")
         .env("MXJOB_HEALTH_PROBE_BIND_ADDRESS", "0")
+        .env("MXJOB_WEBHOOK_BIND_ADDRESS", "0")
         .stdin(Stdio::null());
     command
 }
@@ -100,6 +102,39 @@ fn each_flag_is_a_variable_too() {
         let variable = format!("[env: MXJOB_{}=", flag.to_uppercase().replace('-', "_"));
         assert!(help.contains(&variable), "{variable} is not in\n{help}");
     }
+}
+
+#[test]
+fn a_webhook_that_cannot_be_called_is_refused() {
+    let home = TempDir::new().unwrap();
+    let mut command = operator(home.path());
+    let output = command
+        .args(["--webhook-url", "http://host:9443"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("--webhook-url <URL>': must begin with https://"),
+        "{said}"
+    );
+    // A variable that is set to nothing is not set.
+    let mut command = operator(home.path());
+    command.env("MXJOB_WEBHOOK_URL", "");
+    let said = complaint(command);
+    assert!(said.contains("no cluster: give --kubeconfig"), "{said}");
+}
+
+#[test]
+fn a_webhook_address_that_is_taken_is_named() {
+    let home = TempDir::new().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let mut command = operator(home.path());
+    command.args(["--webhook-bind-address", &address]);
+    let said = complaint(command);
+    let expected = format!("--webhook-bind-address {address}: Address already in use");
+    assert!(said.contains(&expected), "{said}");
 }
 
 // contract: 11.14

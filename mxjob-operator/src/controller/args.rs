@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::manifest::ConfigFile;
+use crate::webhook::WebhookUrl;
 
 /// Arguments of `mxjob operator`. Each is also an environment variable.
 #[derive(Args, Clone, Debug)]
@@ -52,6 +53,36 @@ pub(crate) struct OperatorArgs {
         value_name = "ADDRESS"
     )]
     pub(crate) health_probe_bind_address: String,
+
+    /// Where jobs are converted between versions, over HTTPS; 0: nowhere
+    #[arg(
+        long,
+        env = "MXJOB_WEBHOOK_BIND_ADDRESS",
+        default_value = ":9443",
+        value_name = "ADDRESS"
+    )]
+    pub(crate) webhook_bind_address: String,
+
+    /// Where the API server reaches that address, like https://host:9443 [default: in a pod the
+    /// Service mxjob-webhook of the own namespace]
+    #[arg(
+        long,
+        env = "MXJOB_WEBHOOK_URL",
+        default_value = "",
+        hide_default_value = true,
+        value_name = "URL"
+    )]
+    pub(crate) webhook_url: WebhookUrl,
+
+    /// The namespace that the operator itself is in [default: POD_NAMESPACE, MY_POD_NAMESPACE,
+    /// KUBEFLOW_NAMESPACE, the pod's service account, default]
+    #[arg(
+        long,
+        env = "MXJOB_OWN_NAMESPACE",
+        value_parser = namespace,
+        value_name = "NAME"
+    )]
+    pub(crate) own_namespace: Option<String>,
 
     /// How log lines are written
     #[arg(long, env = "MXJOB_LOG_FORMAT", default_value = "text")]

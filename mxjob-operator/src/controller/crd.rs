@@ -11,6 +11,7 @@ use kube::{Api, Client, ResourceExt as _};
 use mxjob_core::{RoleTable, schema};
 
 use super::backoff;
+use crate::webhook::Webhook;
 
 /// Whom server-side apply knows the CRD's fields to belong to.
 const FIELD_MANAGER: &str = "mxjob";
@@ -47,11 +48,18 @@ pub(super) fn missing(table: &RoleTable) -> String {
 }
 
 /// Creates or updates the CRD and waits until it is served.
-pub(super) async fn install(client: &Client, table: &'static RoleTable) -> Result<(), CrdError> {
+///
+/// In one step with what points it to the webhook: without that the server would "convert" objects of
+/// other versions by changing nothing but the version's name. A conversion that is there stays.
+pub(super) async fn install(
+    client: &Client,
+    table: &'static RoleTable,
+    webhook: Option<&Webhook>,
+) -> Result<(), CrdError> {
     let crd = schema::crd(table);
     let name = crd.name_any();
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    apply(&api, &crd, &name).await?;
+    apply(&api, crd, &name, webhook).await?;
     let established = async {
         loop {
             match api.get_opt(&name).await {
@@ -73,12 +81,23 @@ pub(super) async fn install(client: &Client, table: &'static RoleTable) -> Resul
 
 async fn apply(
     api: &Api<CustomResourceDefinition>,
-    crd: &CustomResourceDefinition,
+    mut crd: CustomResourceDefinition,
     name: &str,
+    webhook: Option<&Webhook>,
 ) -> Result<(), CrdError> {
     let how = PatchParams::apply(FIELD_MANAGER).force();
     for failures in 1.. {
-        match api.patch(name, &how, &Patch::Apply(crd)).await {
+        let applied = async {
+            let present = api.get_opt(name).await?;
+            let conversion = present.and_then(|present| present.spec.conversion);
+            let conversion = conversion.filter(|conversion| conversion.webhook.is_some());
+            crd.spec.conversion = conversion.or(crd.spec.conversion.take());
+            if let Some(webhook) = webhook {
+                webhook.inject(&mut crd);
+            }
+            api.patch(name, &how, &Patch::Apply(&crd)).await
+        };
+        match applied.await {
             Ok(_) => break,
             Err(kube::Error::Api(status)) if matches!(status.code, 400..=428 | 430..=499) => {
                 return Err(CrdError::Refused {

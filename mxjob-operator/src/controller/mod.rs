@@ -10,6 +10,7 @@ mod cluster;
 mod crd;
 mod dispatch;
 mod execute;
+mod home;
 mod key;
 mod limit;
 mod metrics;
@@ -31,20 +32,25 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future;
 use mxjob_core::{ReplicaRole, RoleTable};
 
 pub(crate) use args::{LogFormat, OperatorArgs};
+pub(crate) use stop::Stop;
+
+use serde_json::{Value, json};
 
 use crate::manifest::ConfigError;
 use crate::telemetry;
+use crate::webhook::{self, IdentityError, Reach, Webhook};
 use client::ClientError;
 use cluster::Cluster;
+use home::Home;
 use metrics::Metrics;
 use reconcile::Operator;
 use recorder::Recorder;
 use server::{Answers, BindError};
 use shared::Shared;
-use stop::Stop;
 use throttle::Throttle;
 use world::World;
 
@@ -68,6 +74,9 @@ enum OperatorError {
     /// There is no way to a cluster.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// The webhook cannot show who it is.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     /// The CustomResourceDefinition was to be installed and could not be.
     #[error(transparent)]
     Crd(#[from] crd::CrdError),
@@ -100,17 +109,19 @@ async fn operate(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), O
     let shared = Arc::new(Shared::new(World::new(&args.namespace)));
     let metrics = Metrics::new(table);
     serve(args, &metrics, &shared, &stop).await?;
+    let webhook = hook(args, table, &metrics, &stop).await?;
     let throttle = Throttle::default();
     let client = client::connect(args.kubeconfig.as_deref(), &throttle, &metrics).await?;
     if args.install_crds {
         tokio::select! {
-            installed = crd::install(&client, table) => installed?,
+            installed = crd::install(&client, table, webhook.as_ref()) => installed?,
             () = stop.due() => return Ok(()),
         }
     }
     let (recorder, last_words) = Recorder::start(client.clone(), table, throttle.clone());
     tracing::info!(version = env!("CARGO_PKG_VERSION"), apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
     watch::start(&client, table, &shared);
+    let answering = webhook.map(|webhook| webhook.keep(&client));
     let cluster = Cluster::new(client, table, throttle);
     let operator = Operator {
         table,
@@ -123,8 +134,10 @@ async fn operate(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), O
     };
     dispatch::dispatch(&operator).await;
     drop(operator);
-    if tokio::time::timeout(LAST_WORDS, last_words).await.is_err() {
-        tracing::warn!("not every event was sent");
+    let answered = future::OptionFuture::from(answering);
+    let rest = future::join(last_words, answered);
+    if tokio::time::timeout(LAST_WORDS, rest).await.is_err() {
+        tracing::warn!("not every event was sent, or not every conversion answered");
     }
     tracing::info!("mxjob operator has stopped");
     Ok(())
@@ -151,4 +164,36 @@ async fn serve(
     answers.serve_metrics(for_metrics);
     answers.serve_health(for_health);
     Ok(())
+}
+
+/// Converts on the address that was asked for, if there is anything to convert.
+async fn hook(
+    args: &OperatorArgs,
+    table: &'static RoleTable,
+    metrics: &Metrics,
+    stop: &Stop,
+) -> Result<Option<Webhook>, OperatorError> {
+    if !webhook::is_needed(table) {
+        return Ok(None);
+    }
+    let listener = server::bind("--webhook-bind-address", &args.webhook_bind_address).await?;
+    let Some(listener) = listener else {
+        return Ok(None);
+    };
+    let home = Home::find(args.own_namespace.as_deref());
+    let reach = Reach::choose(&args.webhook_url, home.in_pod, &home.namespace);
+    let webhook = Webhook::start(table, reach, listener, review, metrics.reviews(), stop)?;
+    Ok(Some(webhook))
+}
+
+/// Until the core converts.
+fn review(_: &'static RoleTable, request: &Value) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "ConversionReview",
+        "response": {
+            "uid": request.pointer("/request/uid"),
+            "result": {"status": "Failure", "message": "this operator does not convert yet"},
+        },
+    })
 }

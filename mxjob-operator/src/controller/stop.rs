@@ -10,7 +10,7 @@ const KILLED: i32 = 143;
 
 /// Tells every part of the operator when to stop.
 #[derive(Clone, Debug)]
-pub(super) struct Stop(watch::Receiver<bool>);
+pub(crate) struct Stop(watch::Receiver<bool>);
 
 impl Stop {
     /// Follows this process's signals.
@@ -29,13 +29,20 @@ impl Stop {
         Ok(Self(receiver))
     }
 
+    /// It is time when this is sent `true`.
+    #[cfg(test)]
+    pub(crate) fn by_hand() -> (watch::Sender<bool>, Self) {
+        let (sender, receiver) = watch::channel(false);
+        (sender, Self(receiver))
+    }
+
     /// Whether it is time to stop.
-    pub(super) fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         *self.0.borrow()
     }
 
     /// Waits until it is time to stop.
-    pub(super) async fn due(&self) {
+    pub(crate) async fn due(&self) {
         // An error means that the sender is gone with the runtime: time to stop as well.
         let _ = self.0.clone().wait_for(|stop| *stop).await;
     }

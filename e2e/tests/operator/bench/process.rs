@@ -58,6 +58,7 @@ impl Operator {
             // Operators of many tests run side by side.
             .env("MXJOB_METRICS_BIND_ADDRESS", "127.0.0.1:0")
             .env("MXJOB_HEALTH_PROBE_BIND_ADDRESS", "127.0.0.1:0")
+            .env("MXJOB_WEBHOOK_BIND_ADDRESS", "0")
             .env("RUST_LOG", "info")
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -49,6 +49,7 @@ struct Inner {
     starts: Histogram,
     requests: Family<[(&'static str, String); 3], Counter>,
     leader: Gauge,
+    reviews: Counter,
 }
 
 impl Metrics {
@@ -73,6 +74,7 @@ impl Metrics {
             starts,
             requests: Family::default(),
             leader: Gauge::default(),
+            reviews: Counter::default(),
         };
         inner.register();
         Self(Arc::new(inner))
@@ -122,6 +124,11 @@ impl Metrics {
     /// This operator is the one that looks after the jobs.
     pub(super) fn leads(&self) {
         self.0.leader.set(1);
+    }
+
+    /// For the webhook: counts its answers.
+    pub(super) fn reviews(&self) -> Counter {
+        self.0.reviews.clone()
     }
 
     /// For the client: counts its requests.
@@ -201,6 +208,11 @@ impl Inner {
             "mxjob_leader",
             "1: this operator looks after the jobs",
             self.leader.clone(),
+        );
+        registry.register(
+            "mxjob_conversion_reviews",
+            "Conversions between versions that the API server asked for; one may be of many jobs",
+            self.reviews.clone(),
         );
     }
 }

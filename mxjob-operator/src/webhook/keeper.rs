@@ -1,0 +1,302 @@
+//! Keeps the stored definition pointed at this operator, and the certificate fresh.
+
+use std::pin::pin;
+use std::time::{Duration, SystemTime};
+
+use futures::StreamExt as _;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Patch, PatchParams};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Config, Event};
+use kube::{Api, Client, ResourceExt as _};
+use mxjob_core::RoleTable;
+use serde_json::json;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::address::Reach;
+use super::conversion::{self, Verdict};
+use super::rotation::Rotation;
+
+/// Whose the conversion is. Not who installs the definition: that one would take it away with the
+/// next version of its own.
+const FIELD_MANAGER: &str = "mxjob-webhook";
+const CONFLICT: u16 = 409;
+const GONE: u16 = 410;
+/// How often the certificate is looked at, and what could not be written is tried again. Nor is the
+/// definition written more often: two operators that are reached by different ways would never stop.
+const TURN: Duration = Duration::from_secs(10);
+
+/// One operator's care for the definition.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    api: Api<CustomResourceDefinition>,
+    table: &'static RoleTable,
+    name: String,
+    reach: Reach,
+    rotation: Rotation,
+    stored: Option<CustomResourceDefinition>,
+    written: Option<Instant>,
+    /// What was said last, and has not become better since.
+    said: Option<String>,
+}
+
+impl Keeper {
+    pub(super) fn new(
+        client: &Client,
+        table: &'static RoleTable,
+        reach: Reach,
+        rotation: Rotation,
+    ) -> Self {
+        Self {
+            api: Api::all(client.clone()),
+            table,
+            name: format!("{}.{}", table.crd.plural, table.crd.group),
+            reach,
+            rotation,
+            stored: None,
+            written: None,
+            said: None,
+        }
+    }
+
+    /// Until the operator ends.
+    pub(super) async fn run(mut self) {
+        let only = Config::default().fields(&format!("metadata.name={}", self.name));
+        let events = watcher::watcher(self.api.clone(), only).default_backoff();
+        let mut events = pin!(events);
+        let mut turns = tokio::time::interval(TURN);
+        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                Some(event) = events.next() => self.learn(event),
+                _ = turns.tick() => {
+                    if let Err(error) = self.rotation.turn(SystemTime::now()) {
+                        self.complain(error.to_string());
+                    }
+                }
+            }
+            self.point().await;
+        }
+    }
+
+    fn learn(&mut self, event: watcher::Result<Event<CustomResourceDefinition>>) {
+        match event {
+            Ok(Event::Apply(crd) | Event::InitApply(crd)) => self.stored = Some(crd),
+            Ok(Event::Delete(_) | Event::Init) => self.stored = None,
+            Ok(Event::InitDone) => {}
+            // The watch has rested for too long, and begins anew.
+            Err(watcher::Error::WatchError(status)) if status.code == GONE => {}
+            Err(error) => self.complain(format!(
+                "cannot watch {}, to point its conversion here: {}; {}",
+                self.name,
+                watch_failure(&error),
+                super::without(self.table)
+            )),
+        }
+    }
+
+    /// Points the definition here if it is not.
+    async fn point(&mut self) {
+        let Some(crd) = &self.stored else { return };
+        let authorities = self.rotation.authorities();
+        let conversion = match conversion::judge(crd, self.table, &self.reach, &authorities) {
+            Verdict::Fine => {
+                self.rotation.trusted(SystemTime::now());
+                self.said = None;
+                return;
+            }
+            Verdict::Old(lacking) => {
+                let text = format!(
+                    "{} does not serve {}: run `mxjob crds | kubectl apply --server-side -f -`, or start the operator \
+                     with --install-crds; v1 works",
+                    self.name,
+                    lacking.join(" and ")
+                );
+                return self.complain(text);
+            }
+            Verdict::Write(_) if self.written.is_some_and(|at| at.elapsed() < TURN) => return,
+            Verdict::Write(conversion) => conversion,
+        };
+        let patch = json!([
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": crd.resource_version()},
+            {"op": "add", "path": "/spec/conversion", "value": conversion},
+        ]);
+        match self.patch(patch).await {
+            Ok(crd) => {
+                tracing::info!(crd = self.name, "its conversion is pointed here");
+                self.stored = Some(crd);
+                self.written = Some(Instant::now());
+                self.rotation.trusted(SystemTime::now());
+                self.said = None;
+            }
+            // Somebody was faster; the watch brings what they wrote.
+            Err(kube::Error::Api(status)) if status.code == CONFLICT => {}
+            Err(error) => self.complain(format!(
+                "cannot point the conversion of {} here: {}; {}",
+                self.name,
+                failure(&error),
+                super::without(self.table)
+            )),
+        }
+    }
+
+    async fn patch(&self, patch: serde_json::Value) -> kube::Result<CustomResourceDefinition> {
+        let patch = serde_json::from_value(patch).map_err(kube::Error::SerdeError)?;
+        let how = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        self.api
+            .patch(&self.name, &how, &Patch::Json::<()>(patch))
+            .await
+    }
+
+    /// Says it once, until it is something else or over.
+    fn complain(&mut self, text: String) {
+        if self.said.as_ref() != Some(&text) {
+            tracing::warn!("{text}");
+            self.said = Some(text);
+        }
+    }
+}
+
+/// What the server said, if it said anything.
+fn failure(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        error => error.to_string(),
+    }
+}
+
+fn watch_failure(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => failure(error),
+        watcher::Error::WatchError(status) => status.message.clone(),
+        error @ watcher::Error::NoResourceVersion => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use mxjob_core::{MxRole, ReplicaRole as _};
+    use serde_json::Value;
+    use tower::service_fn;
+
+    use super::super::conversion::tests::definition;
+    use super::*;
+
+    /// Requests that a server was sent, as `METHOD path: body`.
+    type Sent = Arc<Mutex<Vec<(String, Value)>>>;
+
+    /// A keeper whose every request is answered like this.
+    fn keeper(code: u16, answer: Value) -> (Keeper, Sent) {
+        let sent = Sent::default();
+        let requests = sent.clone();
+        let server = service_fn(move |request: Request<Body>| {
+            let (requests, answer) = (requests.clone(), answer.to_string());
+            async move {
+                let line = format!("{} {}", request.method(), request.uri());
+                let body = request.into_body().collect_bytes().await.unwrap();
+                let body = serde_json::from_slice(&body).unwrap();
+                requests.lock().unwrap().push((line, body));
+                let answer = Body::from(answer.into_bytes());
+                Response::builder().status(code).body(answer)
+            }
+        });
+        let client = Client::new(server, "default");
+        let reach = Reach::Service("lab".to_owned());
+        let rotation = Rotation::new(reach.names(), SystemTime::now()).unwrap();
+        (Keeper::new(&client, MxRole::TABLE, reach, rotation), sent)
+    }
+
+    fn stored(versions: &[&str]) -> CustomResourceDefinition {
+        let mut crd = definition(versions);
+        crd.metadata.resource_version = Some("41".to_owned());
+        crd
+    }
+
+    fn current() -> CustomResourceDefinition {
+        stored(&["v1alpha1", "v1beta1", "v1"])
+    }
+
+    fn refusal(code: u16) -> Value {
+        json!({"kind": "Status", "status": "Failure", "code": code, "message": "no", "reason": "No"})
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_written_once_and_over_no_other_write() {
+        let (probe, _) = keeper(200, json!({}));
+        let authorities = probe.rotation.authorities();
+        let conversion = conversion::wanted(None, &probe.reach, &authorities);
+        let mut answer = current();
+        answer.metadata.resource_version = Some("42".to_owned());
+        answer.spec.conversion = Some(conversion.clone());
+        let (mut keeper, sent) = keeper(200, serde_json::to_value(&answer).unwrap());
+        keeper.rotation = probe.rotation;
+        keeper.learn(Ok(Event::InitApply(current())));
+        keeper.point().await;
+        keeper.point().await;
+        keeper.learn(Ok(Event::Apply(answer.clone())));
+        keeper.point().await;
+        let line = "PATCH /apis/apiextensions.k8s.io/v1/customresourcedefinitions/mxjobs.kubeflow.org\
+                    ?&fieldManager=mxjob-webhook";
+        let patch = json!([
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": "41"},
+            {"op": "add", "path": "/spec/conversion", "value": conversion},
+        ]);
+        assert_eq!(*sent.lock().unwrap(), [(line.to_owned(), patch)]);
+
+        // Somebody takes it away.
+        answer.spec.conversion = None;
+        keeper.learn(Ok(Event::Apply(answer)));
+        keeper.point().await;
+        assert_eq!(sent.lock().unwrap().len(), 1);
+        tokio::time::advance(TURN).await;
+        keeper.point().await;
+        let sent = sent.lock().unwrap();
+        assert_eq!((sent.len(), &sent[1].1[0]["value"]), (2, &json!("42")));
+    }
+
+    #[tokio::test]
+    async fn a_write_that_came_too_late_waits_for_the_watch() {
+        let (mut keeper, sent) = keeper(409, refusal(409));
+        keeper.learn(Ok(Event::InitApply(current())));
+        keeper.point().await;
+        assert_eq!((sent.lock().unwrap().len(), keeper.said), (1, None));
+    }
+
+    #[tokio::test]
+    async fn who_may_not_write_is_told_what_works() {
+        let (mut keeper, sent) = keeper(403, refusal(403));
+        keeper.point().await;
+        assert!(sent.lock().unwrap().is_empty());
+        keeper.learn(Ok(Event::InitApply(current())));
+        keeper.point().await;
+        keeper.point().await;
+        let said = keeper.said.unwrap();
+        let expected = "cannot point the conversion of mxjobs.kubeflow.org here: no; v1 works, \
+                        v1alpha1 and v1beta1 may not";
+        assert_eq!((said.as_str(), sent.lock().unwrap().len()), (expected, 2));
+    }
+
+    #[tokio::test]
+    async fn a_definition_of_an_earlier_release_is_named_and_left_alone() {
+        let (mut keeper, sent) = keeper(200, json!({}));
+        keeper.learn(Ok(Event::InitApply(stored(&["v1"]))));
+        keeper.point().await;
+        let said = keeper.said.clone().unwrap();
+        assert!(
+            said.contains("does not serve v1alpha1 and v1beta1: run `mxjob crds"),
+            "{said}"
+        );
+        keeper.learn(Ok(Event::Delete(stored(&["v1"]))));
+        keeper.point().await;
+        assert!(sent.lock().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,248 @@
+//! Answers ConversionReviews over HTTPS.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, FromRequest as _, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::post;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use mxjob_core::RoleTable;
+use prometheus_client::metrics::counter::Counter;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::server::TlsStream;
+
+use super::Review;
+use super::address::PATH;
+use super::identity::{IdentityError, Served};
+use crate::controller::Stop;
+
+/// The apiserver sends a whole list at once: 1,000 jobs of 50 KB are 50 MB, and a list that does not
+/// fit cannot be read at all. More than that in one list is a case for pages.
+pub(super) const LONGEST_BODY: usize = 128 << 20;
+/// As the apiserver gives a handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The apiserver gives the whole conversion so long.
+const BODY: Duration = Duration::from_secs(30);
+/// Also how long a connection may rest. The apiserver closes one after 90 s; were it closed here
+/// first, that could happen just when it is used again, and the request would fail.
+const HEADERS: Duration = Duration::from_mins(2);
+/// After an accept that failed for want of file descriptors.
+const BREATH: Duration = Duration::from_secs(1);
+/// How every TLS connection begins.
+const TLS_HANDSHAKE: u8 = 0x16;
+
+type Refusal = (StatusCode, String);
+
+/// Answers on one address.
+#[derive(Clone)]
+pub(super) struct Server {
+    tls: TlsAcceptor,
+    routes: Router,
+}
+
+/// What an answer takes.
+#[derive(Clone, Debug)]
+struct Converter {
+    table: &'static RoleTable,
+    review: Review,
+    reviews: Counter,
+    /// A review needs many times its length in memory, and a processor to itself.
+    turns: Arc<Semaphore>,
+}
+
+/// A client that has begun to speak.
+enum Greeted {
+    Tls(Box<TlsStream<TcpStream>>),
+    Plain(TcpStream),
+}
+
+impl Server {
+    pub(super) fn new(
+        table: &'static RoleTable,
+        review: Review,
+        reviews: Counter,
+        served: Arc<Served>,
+    ) -> Result<Self, IdentityError> {
+        let tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_cert_resolver(served);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let converter = Converter {
+            table,
+            review,
+            reviews,
+            turns: Arc::new(Semaphore::new(processors)),
+        };
+        let routes = Router::new()
+            .route(PATH, post(convert))
+            .layer(DefaultBodyLimit::max(LONGEST_BODY))
+            .with_state(converter);
+        Ok(Self {
+            tls: TlsAcceptor::from(Arc::new(tls)),
+            routes,
+        })
+    }
+
+    /// Until it is time to stop, and the last answer is given.
+    pub(super) async fn run(self, listener: TcpListener, stop: Stop) {
+        match listener.local_addr() {
+            Ok(address) => tracing::info!(%address, "webhook listening"),
+            Err(error) => tracing::warn!(%error, "webhook listening, nobody knows where"),
+        }
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                () = stop.due() => break,
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        connections.spawn(self.clone().attend(stream, stop.clone()));
+                    }
+                    Err(error) if is_of_the_client(&error) => {}
+                    Err(error) => {
+                        tracing::warn!(%error, "the webhook cannot accept connections");
+                        tokio::time::sleep(BREATH).await;
+                    }
+                },
+                Some(_) = connections.join_next() => {}
+            }
+        }
+        drop(listener);
+        while connections.join_next().await.is_some() {}
+    }
+
+    async fn attend(self, stream: TcpStream, stop: Stop) {
+        let greeting = timeout(HANDSHAKE, self.greet(stream));
+        let greeted = tokio::select! {
+            greeted = greeting => greeted,
+            () = stop.due() => return,
+        };
+        match greeted {
+            Ok(Ok(Greeted::Tls(stream))) => converse(stream, self.routes, &stop).await,
+            Ok(Ok(Greeted::Plain(stream))) => converse(stream, plainly(), &stop).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a client of the webhook has gone"),
+            Err(_) => tracing::debug!("a client of the webhook was too slow"),
+        }
+    }
+
+    async fn greet(&self, stream: TcpStream) -> io::Result<Greeted> {
+        let mut first = [0];
+        // Of nothing at all the handshake says that it is the end.
+        if stream.peek(&mut first).await? == 1 && first != [TLS_HANDSHAKE] {
+            return Ok(Greeted::Plain(stream));
+        }
+        let stream = self.tls.accept(stream).await?;
+        Ok(Greeted::Tls(Box::new(stream)))
+    }
+}
+
+fn is_of_the_client(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+    )
+}
+
+/// What a client is told that does not encrypt.
+fn plainly() -> Router {
+    Router::new().fallback(async || {
+        (
+            StatusCode::BAD_REQUEST,
+            [(header::CONNECTION, "close")],
+            "this address speaks HTTPS only\n",
+        )
+    })
+}
+
+/// HTTP/1.1 on a connection, until it ends or, after the answer that is being given, it is time to
+/// stop.
+async fn converse<S>(stream: S, routes: Router, stop: &Stop)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEADERS)
+        // Whoever sends half a body and closes is to learn what is wrong.
+        .half_close(true);
+    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.due() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection to the webhook has ended");
+    }
+}
+
+async fn convert(
+    State(converter): State<Converter>,
+    request: Request,
+) -> Result<impl IntoResponse, Refusal> {
+    if !is_json(request.headers()) {
+        let text = "a ConversionReview is sent as application/json\n".to_owned();
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+    }
+    let late = |_| {
+        let text = format!("the body did not come within {} s\n", BODY.as_secs());
+        (StatusCode::REQUEST_TIMEOUT, text)
+    };
+    let body = timeout(BODY, Bytes::from_request(request, &())).await;
+    let body = body.map_err(late)?.map_err(|rejection| {
+        let text = format!("{}\n", rejection.body_text());
+        (rejection.status(), text)
+    })?;
+    let answer = converter.answer(body).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], answer))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+impl Converter {
+    async fn answer(self, body: Bytes) -> Result<Vec<u8>, Refusal> {
+        let broken = |error: String| {
+            tracing::error!("a conversion has broken: {error}");
+            let text = "the conversion has broken: see the operator's log\n".to_owned();
+            (StatusCode::INTERNAL_SERVER_ERROR, text)
+        };
+        let turn = self.turns.acquire_owned().await;
+        let work = tokio::task::spawn_blocking(move || {
+            let request = serde_json::from_slice(&body).map_err(|error| {
+                let text = format!("the body is not a ConversionReview in JSON: {error}\n");
+                (StatusCode::BAD_REQUEST, text)
+            })?;
+            drop(body);
+            let answer = serde_json::to_vec(&(self.review)(self.table, &request));
+            self.reviews.inc();
+            drop(turn);
+            answer.map_err(|error| broken(error.to_string()))
+        });
+        work.await.map_err(|error| broken(error.to_string()))?
+    }
+}

@@ -1,0 +1,101 @@
+//! Whom a client trusts, and since when.
+
+use super::*;
+
+const DAY: Duration = Duration::from_hours(24);
+
+#[tokio::test]
+async fn an_open_connection_outlives_a_renewal() {
+    let now = SystemTime::now();
+    let rotation = Rotation::new(here().names(), now - DAY * 61);
+    let mut bench = Bench::start_with(echo, rotation).await;
+    let old = bench.rotation.authorities().join("\n");
+    let mut open = bench.connect().await;
+    open.write_all(&post("{}")).await.unwrap();
+    assert_eq!(answer(&mut open).await.code, 200);
+
+    // The new CA is told of before anything is shown that needs it.
+    bench.rotation.turn(now).unwrap();
+    let [first, new] = bench.rotation.authorities()[..] else {
+        panic!("{:?}", bench.rotation)
+    };
+    assert_eq!(first, old);
+    let new = new.to_owned();
+    bench.rotation.turn(now + DAY).unwrap();
+    bench.trusting(&old, HOST).await.unwrap();
+    bench.trusting(&new, HOST).await.unwrap_err();
+    let minute = Duration::from_mins(1);
+    bench.rotation.trusted(now);
+    bench.rotation.trusted(now + minute);
+    bench.rotation.turn(now + minute / 2).unwrap();
+    bench.trusting(&old, HOST).await.unwrap();
+
+    bench.rotation.turn(now + minute).unwrap();
+    assert_eq!(bench.rotation.authorities(), [&new]);
+    bench.trusting(&old, HOST).await.unwrap_err();
+    bench.trusting(&new, HOST).await.unwrap();
+    open.write_all(&post("{}")).await.unwrap();
+    assert_eq!(answer(&mut open).await.code, 200);
+
+    bench.rotation.turn(now + DAY * 59).unwrap();
+    assert_eq!(bench.rotation.authorities(), [&new]);
+    bench.rotation.turn(now + DAY * 60).unwrap();
+    assert_eq!(bench.rotation.authorities().len(), 2);
+}
+
+#[tokio::test]
+async fn the_certificate_is_for_its_names_and_no_longer_than_said() {
+    let reach = Reach::Service("lab".to_owned());
+    let new = |age| Rotation::new(reach.names(), SystemTime::now() - age);
+    let bench = Bench::start_with(echo, new(Duration::ZERO)).await;
+    let bundle = bench.rotation.authorities().join("\n");
+    for name in reach.names() {
+        bench.trusting(&bundle, &name).await.unwrap();
+    }
+    for name in ["mxjob-webhook.other.svc", HOST] {
+        bench.trusting(&bundle, name).await.unwrap_err();
+    }
+    for (age, valid) in [(DAY * 89, true), (DAY * 91, false)] {
+        let bench = Bench::start_with(echo, new(age)).await;
+        let bundle = bench.rotation.authorities().join("\n");
+        let shown = bench.trusting(&bundle, &reach.names()[0]).await;
+        assert_eq!(shown.is_ok(), valid, "{age:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_definition_is_installed_with_its_conversion() {
+    let crd = || conversion::tests::definition(&["v1alpha1", "v1beta1", "v1"]);
+    let (_, stop) = Stop::by_hand();
+    let start = async |reach| {
+        let listener = TcpListener::bind((HOST, 0)).await.unwrap();
+        Webhook::start(
+            MxRole::TABLE,
+            reach,
+            listener,
+            echo,
+            Counter::default(),
+            &stop,
+        )
+        .unwrap()
+    };
+    let webhook = start(Some(here())).await;
+    let mut installed = crd();
+    webhook.inject(&mut installed);
+    let authorities = webhook.rotation.authorities();
+    let expected = conversion::wanted(None, &here(), &authorities);
+    assert_eq!(installed.spec.conversion, Some(expected));
+
+    let mut installed = crd();
+    start(None).await.inject(&mut installed);
+    assert_eq!(installed, crd());
+    let mut old = conversion::tests::definition(&["v1"]);
+    webhook.inject(&mut old);
+    assert_eq!(old, conversion::tests::definition(&["v1"]));
+}
+
+#[test]
+fn a_role_set_without_older_versions_has_no_webhook() {
+    assert!(is_needed(MxRole::TABLE));
+    assert!(!is_needed(&RoleTable::new(&[], &[])));
+}
