@@ -1,5 +1,7 @@
 //! Whom a client trusts, and since when.
 
+use mxjob_core::role::Crd;
+
 use super::*;
 
 const DAY: Duration = Duration::from_hours(24);
@@ -97,5 +99,6 @@ async fn a_definition_is_installed_with_its_conversion() {
 #[test]
 fn a_role_set_without_older_versions_has_no_webhook() {
     assert!(is_needed(MxRole::TABLE));
-    assert!(!is_needed(&RoleTable::new(&[], &[])));
+    let farm = Crd::new("example.org", "Farm", "farms", "farm", &[]);
+    assert!(!is_needed(&RoleTable::new(&[], &[]).crd(farm)));
 }
