@@ -23,7 +23,7 @@ pub mod http;
 pub mod kubelet;
 #[cfg(feature = "real-node")]
 pub mod node;
-mod ports;
+pub mod ports;
 pub mod proxy;
 pub mod session;
 mod supervisor;

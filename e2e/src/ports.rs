@@ -12,7 +12,7 @@ const FIRST: u16 = 20_000;
 const COUNT: u16 = 10_000;
 
 /// A port that was free just now; whoever listens on it may still come second.
-pub(crate) fn free() -> Result<u16> {
+pub fn free() -> Result<u16> {
     let start = u16::from_le_bytes(random()?) % COUNT;
     (0..COUNT)
         .map(|step| FIRST + (start + step) % COUNT)

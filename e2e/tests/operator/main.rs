@@ -33,5 +33,6 @@ mod restarts;
 mod start;
 mod states;
 mod taken;
+mod versions;
 mod watch;
 mod wiped;

@@ -33,12 +33,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future;
-use mxjob_core::{ReplicaRole, RoleTable};
+use mxjob_core::{ReplicaRole, RoleTable, conversion};
 
 pub(crate) use args::{LogFormat, OperatorArgs};
 pub(crate) use stop::Stop;
-
-use serde_json::{Value, json};
 
 use crate::manifest::ConfigError;
 use crate::telemetry;
@@ -182,18 +180,7 @@ async fn hook(
     };
     let home = Home::find(args.own_namespace.as_deref());
     let reach = Reach::choose(&args.webhook_url, home.in_pod, &home.namespace);
+    let review = conversion::review;
     let webhook = Webhook::start(table, reach, listener, review, metrics.reviews(), stop)?;
     Ok(Some(webhook))
-}
-
-/// Until the core converts.
-fn review(_: &'static RoleTable, request: &Value) -> Value {
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "ConversionReview",
-        "response": {
-            "uid": request.pointer("/request/uid"),
-            "result": {"status": "Failure", "message": "this operator does not convert yet"},
-        },
-    })
 }

@@ -8,12 +8,10 @@ use http::uri::Scheme;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     ServiceReference, WebhookClientConfig,
 };
+use mxjob_core::schema::WEBHOOK_SERVICE;
 
-/// What the webhook answers at.
-pub(super) const PATH: &str = "/convert";
+pub(super) use mxjob_core::schema::WEBHOOK_PATH as PATH;
 
-/// The Service in front of the operators of a cluster.
-const SERVICE: &str = "mxjob-webhook";
 const SERVICE_PORT: i32 = 443;
 
 /// What the apiserver takes for a webhook's address; empty: none.
@@ -77,7 +75,7 @@ impl Reach {
         match self {
             Self::Url(url) => vec![url.host.to_string()],
             Self::Service(namespace) => {
-                let name = format!("{SERVICE}.{namespace}.svc");
+                let name = format!("{WEBHOOK_SERVICE}.{namespace}.svc");
                 vec![format!("{name}.cluster.local"), name]
             }
         }
@@ -90,7 +88,7 @@ impl Reach {
             Self::Url(url) => client.url = Some(url.text.to_string()),
             Self::Service(namespace) => {
                 client.service = Some(ServiceReference {
-                    name: SERVICE.to_owned(),
+                    name: WEBHOOK_SERVICE.to_owned(),
                     namespace: namespace.clone(),
                     path: Some(PATH.to_owned()),
                     port: Some(SERVICE_PORT),
