@@ -9,8 +9,8 @@ use super::{fields, sometimes, word};
 
 pub fn template() -> BoxedStrategy<Value> {
     let containers = prop_oneof![
-        3 => container("mxnet").prop_map(|one| vec![one]),
-        2 => (container("mxnet"), container("side")).prop_map(|(one, other)| vec![one, other]),
+        6 => container("mxnet").prop_map(|one| vec![one]),
+        4 => (container("mxnet"), container("side")).prop_map(|(one, other)| vec![one, other]),
         1 => container("side").prop_map(|one| vec![one]),
         1 => (container("mxnet"), container("mxnet")).prop_map(|(one, other)| vec![one, other]),
     ];
@@ -43,8 +43,13 @@ fn container(name: &'static str) -> BoxedStrategy<Value> {
             ])
         });
     let env = Just(json!([{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]));
+    let image = prop_oneof![
+        8 => Just(Some(json!("some/image"))),
+        1 => Just(Some(json!(""))),
+        2 => Just(None),
+    ];
     (
-        word(&["some/image", ""]),
+        image,
         sometimes(vec(port, 0..3).prop_map(Value::from)),
         sometimes(env),
     )
