@@ -164,7 +164,7 @@ fn tuning_jobs_are_kept_through_v1alpha1() {
     assert_eq!(annotation(&view).unwrap()["origin"], "v1");
     assert_eq!(to(Version::V1, &view), job);
     let got = edited(&job, Version::V1Alpha1, |view| {
-        view["spec"]["cleanupPodPolicy"] = json!("All")
+        view["spec"]["cleanupPodPolicy"] = json!("All");
     });
     let mut expected = job;
     expected["spec"]["cleanPodPolicy"] = json!("All");
@@ -251,7 +251,9 @@ fn a_list_that_cannot_be_keyed_is_kept_and_makes_no_valid_job() {
 fn a_status_is_not_changed_by_an_edit_of_the_spec() {
     let job = training();
     for version in [Version::V1Alpha1, Version::V1Beta1] {
-        let got = edited(&job, version, |view| view["spec"]["jobMode"] = json!("x"));
+        let got = edited(&job, version, |view| {
+            view["spec"]["jobMode"] = json!("x");
+        });
         assert_eq!(got["status"], job["status"]);
     }
 }

@@ -43,7 +43,9 @@ fn same_but_for_the_view(one: &Value, other: &Value) -> Result<(), TestCaseError
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None, max_global_rejects: 60_000, ..ProptestConfig::with_cases(600)
+    })]
 
     #[test]
     fn an_older_spec_comes_back_with_its_defaults_shown(

@@ -153,7 +153,7 @@ pub fn fields<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
 }
 
 fn count() -> BoxedStrategy<Option<Value>> {
-    sometimes((0..5_i32).prop_map(Value::from))
+    sometimes((1..5_i32).prop_map(Value::from))
 }
 
 fn word(words: &[&'static str]) -> BoxedStrategy<Option<Value>> {
