@@ -195,6 +195,23 @@ fn only_jobs_made_at_v1alpha1_always_have_the_annotation() {
 }
 
 #[test]
+fn a_job_made_at_v1alpha1_is_known_by_it_also_when_nothing_is_lost() {
+    let container = json!({
+        "name": "mxnet", "image": "i", "ports": [{"name": "mxjob-port", "containerPort": 9091}]});
+    let entry = json!({
+        "mxReplicaType": "WORKER", "replicas": 1, "PsRootPort": 9091,
+        "template": {"spec": {"containers": [container]}}});
+    let spec = json!({
+        "replicaSpecs": [entry], "cleanupPodPolicy": "All", "mxImage": "jzp1025/mxnet:test",
+        "terminationPolicy": {"chief": {"replicaName": "WORKER", "replicaIndex": 0}},
+    });
+    let stored = to(Version::V1, &object(Version::V1Alpha1, spec.clone()));
+    let held = json!({"origin": "v1alpha1", "rest": {}});
+    assert_eq!(annotation(&stored), Some(held));
+    assert_eq!(to(Version::V1Alpha1, &stored)["spec"], spec);
+}
+
+#[test]
 fn what_v1_cannot_say_of_a_job_survives_edits_at_v1_and_v1beta1() {
     let list = json!([
         {"template": template("i"), "mxReplicaType": "worker"},

@@ -109,6 +109,17 @@ fn what_is_no_question_is_answered() {
 }
 
 #[test]
+fn an_object_of_the_version_asked_for_stays_as_it_is() {
+    for version in Version::ALL {
+        let job = object(
+            version,
+            json!({"replicaSpecs": [{}], "mxReplicaSpecs": {"worker": {}}}),
+        );
+        assert_eq!(to(version, &job), job);
+    }
+}
+
+#[test]
 fn a_resource_without_older_versions_has_only_v1() {
     let job = json!({"apiVersion": "grid.example.org/v1", "kind": "GridJob", "metadata": {}});
     assert_eq!(
