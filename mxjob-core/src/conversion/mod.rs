@@ -32,6 +32,8 @@
 //!   v1 that is replaced so by a v1alpha1 manifest counts as made at v1alpha1.
 //! * A manifest should not have the annotation. An old copy of it is harmless where the job has
 //!   changed, and elsewhere brings back counts of restarts as they were.
+//! * The annotations of an object have room for 256 KiB. Where what a version cannot show is more
+//!   than that, the API server refuses the view, not the stored object.
 //! * Whoever may write a job may write its annotation, and with it what a status at an older version
 //!   turns into at v1.
 
