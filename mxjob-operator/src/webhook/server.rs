@@ -178,10 +178,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(HEADERS)
-        // Whoever sends half a body and closes is to learn what is wrong.
-        .half_close(true);
+    http.timer(TokioTimer::new()).header_read_timeout(HEADERS);
     let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
     let mut connection = pin!(connection);
     let ended = tokio::select! {

@@ -1,6 +1,7 @@
 //! What clients may send, and what they may not.
 
-use std::sync::Barrier;
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver, Sender};
 
 use tokio::time::timeout;
 
@@ -199,31 +200,35 @@ async fn clients_that_say_nothing_are_not_waited_for() {
     timeout(Duration::from_mins(3), end).await.unwrap();
 }
 
-static ASKED: Barrier = Barrier::new(2);
-static ALLOWED: Barrier = Barrier::new(2);
+/// Where a slow conversion says that it has begun, and waits for leave to go on.
+static GATE: Mutex<Option<(Sender<()>, Receiver<()>)>> = Mutex::new(None);
 
 fn slow(table: &'static RoleTable, request: &Value) -> Value {
-    ASKED.wait();
-    ALLOWED.wait();
+    let (begun, leave) = GATE.lock().unwrap().take().unwrap();
+    begun.send(()).unwrap();
+    // A test that has failed gives none.
+    let _ = leave.recv();
     echo(table, request)
 }
 
 #[tokio::test]
 async fn a_stop_waits_for_the_answer_and_for_nobody_else() {
+    let ((begins, begun), (allow, leave)) = (mpsc::channel(), mpsc::channel());
+    *GATE.lock().unwrap() = Some((begins, leave));
     let bench = Bench::start(slow).await;
     let silent = bench.plain().await;
     let idle = bench.connect().await;
     let mut asking = bench.connect().await;
     asking.write_all(&post("{}")).await.unwrap();
-    let meet = |barrier: &'static Barrier| tokio::task::spawn_blocking(move || barrier.wait());
-    meet(&ASKED).await.unwrap();
+    let begun = tokio::task::spawn_blocking(move || begun.recv());
+    begun.await.unwrap().unwrap();
     bench.stop.send_replace(true);
     // Whoever comes now finds nobody.
     while TcpStream::connect(bench.address).await.is_ok() {
         tokio::task::yield_now().await;
     }
     assert!(!bench.answering.is_finished());
-    meet(&ALLOWED).await.unwrap();
+    allow.send(()).unwrap();
     assert_eq!(answer(&mut asking).await.code, 200);
     timeout(Duration::from_secs(5), bench.answering)
         .await
