@@ -114,7 +114,7 @@ fn is_authority(pem: &str) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use std::time::SystemTime;
 
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
