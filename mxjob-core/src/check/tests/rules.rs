@@ -147,6 +147,9 @@ fn names_make_valid_pod_names() {
             &[&format!("error: metadata.name: {bad:?} {label}")],
         );
     }
+    let longer = "d".repeat(64);
+    let once = format!("error: metadata.name: {longer:?} {label}");
+    assert_rules("/metadata/name", json!(longer), &[&once]);
     let long = "d".repeat(53);
     let pod = format!(
         "error: metadata.name: the name of the last pod of Scheduler, {long}-scheduler-0, is longer than 63 \

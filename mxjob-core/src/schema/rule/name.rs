@@ -71,7 +71,10 @@ pub(super) fn pods_cel(table: &RoleTable) -> Validation {
     let fits = format!(
         "size(self.metadata.name) + size(k) + 2 + size(string({now} > 0 ? {now} - 1 : 0)) <= {LABEL}"
     );
-    let rule = format!("!(has(self.spec) && has({map})) || {same} || {map}.all(k, {fits})");
+    // A new name that is too long by itself is the rule above's to refuse.
+    let told = format!("(!oldSelf.hasValue() && size(self.metadata.name) > {LABEL})");
+    let rule =
+        format!("!(has(self.spec) && has({map})) || {same} || {told} || {map}.all(k, {fits})");
     Validation::new(
         Place::Object,
         rule,
@@ -92,6 +95,9 @@ pub(super) fn pods(table: &RoleTable, job: &Subject<'_>) -> Vec<Problem> {
         .old
         .is_some_and(|old| is_same_size(table, job.spec, old.spec))
     {
+        return Vec::new();
+    }
+    if job.old.is_none() && job.name.chars().count() > LABEL {
         return Vec::new();
     }
     let last = |key: &str| {
