@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -151,4 +152,34 @@ fn the_configuration_file_has_two_spellings_and_a_variable() {
     command.env("MXJOB_CONTROLLER_CONFIG_FILE", "nowhere.yaml");
     let said = complaint(command);
     assert!(said.contains("nowhere.yaml: error: no such file"), "{said}");
+}
+
+#[test]
+fn a_cluster_that_cannot_be_reached_is_named() {
+    let home = TempDir::new().unwrap();
+    // A port that was free a moment ago, and nobody listens on.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let kubeconfig = home.path().join("kubeconfig");
+    let text = format!(
+        "clusters: [{{name: away, cluster: {{server: {server}}}}}]\n\
+         contexts: [{{name: away, context: {{cluster: away, user: ''}}}}]\n\
+         current-context: away\n"
+    );
+    fs::write(&kubeconfig, text).unwrap();
+    let mut command = operator(home.path());
+    command.arg("--kubeconfig").arg(&kubeconfig);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut lines = lines.map(Result::unwrap);
+    let said = lines.find(|line| line.contains("cannot watch"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said = said.unwrap();
+    let wanted = format!("cannot reach {server}: ");
+    assert!(
+        said.contains(&wanted) && said.ends_with("Connection refused (os error 111)"),
+        "{said}"
+    );
 }

@@ -9,7 +9,7 @@ use e2e::deadline::{Seen, until};
 use e2e::proxy::{Fault, Proxy, Rule};
 use k8s_openapi::api::events::v1::Event;
 use kube::ResourceExt as _;
-use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::json;
 
 /// The server does not allow it.
@@ -210,5 +210,40 @@ async fn a_failed_pod_is_deleted_by_its_uid() -> Result<()> {
     .await?;
     let uid = &deletion["requestObject"]["preconditions"]["uid"];
     assert_eq!(uid.as_str(), pod.uid().as_deref(), "{deletion}");
+    Ok(())
+}
+
+/// Waits until that is told for the `count`th time; the name of the one event that tells it.
+async fn told_again(bench: &Bench, note: &str, count: i32) -> Result<String> {
+    until(&format!("{note:?} {count} times"), PATIENCE, || async {
+        let mut told = events(bench, "digits").await?;
+        told.retain(|event| event.note.as_deref() == Some(note));
+        let counts: Vec<_> = told
+            .iter()
+            .map(|event| event.series.as_ref().map_or(1, |series| series.count))
+            .collect();
+        Ok(match told.as_slice() {
+            [event] if counts == [count] => Seen::Done(event.name_any()),
+            _ => Seen::NotYet(format!("{counts:?}")),
+        })
+    })
+    .await
+}
+
+#[tokio::test]
+async fn an_event_that_somebody_deletes_is_back_when_the_same_happens_again() -> Result<()> {
+    let (bench, plane) = Bench::shared("forgotten").await?;
+    let _operator = Operator::start(plane, &bench.namespace)?;
+    bench.create(&training("digits", 0, 1)).await?;
+    let note = "Created pod: digits-worker-0";
+    let name = told_again(&bench, note, 1).await?;
+    let events: Api<Event> = Api::namespaced(bench.client.clone(), &bench.namespace);
+    events.delete(&name, &DeleteParams::default()).await?;
+    for count in 2..=3 {
+        // No node has it: it is gone at once, and made again.
+        let at_once = DeleteParams::default().grace_period(0);
+        bench.pods.delete("digits-worker-0", &at_once).await?;
+        assert_eq!(told_again(&bench, note, count).await?, name);
+    }
     Ok(())
 }

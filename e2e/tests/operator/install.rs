@@ -1,6 +1,7 @@
 //! The operator and its CustomResourceDefinition.
 
-use crate::bench::{Bench, Operator, training};
+use crate::bench::{Bench, Operator, PATIENCE, training};
+use crate::facts::said_once;
 use anyhow::Result;
 use e2e::ControlPlane;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -103,6 +104,50 @@ async fn what_was_stored_without_a_schema_disturbs_nobody() -> Result<()> {
         jobs(&bench).delete(name, &DeleteParams::default()).await?;
     }
     assert!(!operator.log()?.contains("panic"), "{}", operator.log()?);
+    Ok(())
+}
+
+// contract: 3.17
+#[tokio::test]
+async fn a_job_whose_status_is_not_kept_has_no_pods_until_the_crd_is_updated() -> Result<()> {
+    // A control plane of its own: one whose CRD is older than the status.
+    let plane = ControlPlane::start().await?;
+    let current = mxjob_core::schema::crd(MxRole::TABLE);
+    let mut older = serde_json::to_value(&current)?;
+    for version in older["spec"]["versions"]
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+    {
+        version["schema"]["openAPIV3Schema"]["properties"]["status"] = json!({"type": "object"});
+        version["additionalPrinterColumns"] = json!([]);
+        version["selectableFields"] = json!([]);
+    }
+    plane
+        .install_crds(&[serde_json::from_value(older)?])
+        .await?;
+    let bench = Bench::new(&plane, "older").await?;
+    let operator = Operator::start(&plane, &bench.namespace)?;
+    bench.create(&training("digits", 1, 1)).await?;
+    let advice = "update the CRDs, `mxjob crds | kubectl apply --server-side -f -`";
+    let message = bench.event("FailedUpdateStatus").await?;
+    assert!(message.contains(advice), "{message}");
+    e2e::deadline::until("the third attempt", PATIENCE, || async {
+        Ok(bench.writes(&plane, "patch", "mxjobs/status")? >= 3)
+    })
+    .await?;
+    said_once(&operator, advice)?;
+    assert_eq!(bench.writes(&plane, "create", "pods")?, 0);
+    assert_eq!(bench.writes(&plane, "create", "services")?, 0);
+
+    plane.install_crds(&[current]).await?;
+    bench.pods(3).await?;
+    said_once(&operator, advice)?;
+    let events = bench.events().await?;
+    let failed = events
+        .keys()
+        .filter(|(reason, _)| reason.starts_with("Failed"));
+    assert_eq!(failed.count(), 1, "{events:?}");
     Ok(())
 }
 

@@ -146,6 +146,8 @@ async fn a_strangers_pod_with_our_name_and_labels_is_left_alone() -> Result<()> 
         Ok(status.reason.as_deref() == Some("NameTaken"))
     })
     .await?;
+    let message = bench.event("FailedCreatePod").await?;
+    ensure!(message.contains("digits-worker-0"), "{message}");
     // Scheduler and server are there, the worker is not.
     bench.pods(3).await?;
     let now = bench.pods.get("digits-worker-0").await?;

@@ -1,25 +1,70 @@
 //! Objects of somebody else under the names of a job's.
 
-use crate::bench::{Bench, Operator, PATIENCE, SENTINEL, training};
+use crate::bench::{Bench, Operator, PATIENCE, SENTINEL, training, with};
 use anyhow::Result;
-use e2e::ScriptedKubelet;
 use e2e::deadline::until;
 use e2e::kubelet::Behaviour;
-use k8s_openapi::api::core::v1::Pod;
+use e2e::{ControlPlane, ScriptedKubelet};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::ResourceExt as _;
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use mxjob_core::api::v1::ConditionType;
-use serde_json::json;
+use serde_json::{Value, json};
+
+/// Waits until the job says that one of its names is taken.
+async fn stalled(bench: &Bench) -> Result<()> {
+    until("the job to be stalled", PATIENCE, || async {
+        let status = bench.jobs.get("digits").await?.status.unwrap_or_default();
+        let stalled = status
+            .condition(ConditionType::Stalled)
+            .filter(|one| one.is_true());
+        Ok(stalled.is_some_and(|one| one.reason.as_deref() == Some("NameTaken")))
+    })
+    .await
+}
+
+/// Runs the sentinel's pods only: a kubelet would touch a pod of somebody else.
+fn sentinels_kubelet(bench: &Bench) -> ScriptedKubelet {
+    ScriptedKubelet::spawn(bench.client.clone(), &bench.namespace, |name, _| {
+        if name.starts_with(SENTINEL) {
+            Behaviour::Run
+        } else {
+            Behaviour::Pending
+        }
+    })
+}
+
+/// Somebody's pod that has the name of the worker's.
+async fn take_worker(bench: &Bench) -> Result<Pod> {
+    let theirs = serde_json::from_value(json!({
+        "metadata": {"name": "digits-worker-0"},
+        "spec": {"containers": [{"name": "theirs", "image": "example.com/theirs"}]},
+    }))?;
+    Ok(bench.pods.create(&PostParams::default(), &theirs).await?)
+}
+
+fn config_maps(bench: &Bench) -> Api<ConfigMap> {
+    Api::namespaced(bench.client.clone(), &bench.namespace)
+}
+
+/// Somebody's ConfigMap that has the name of the one with the job's layout.
+async fn take_layout(bench: &Bench) -> Result<ConfigMap> {
+    let theirs = json!({"metadata": {"name": "digits-cluster"}, "data": {"whose": "theirs"}});
+    let (api, theirs) = (config_maps(bench), serde_json::from_value(theirs)?);
+    Ok(api.create(&PostParams::default(), &theirs).await?)
+}
+
+/// A job whose layout is too long for a variable.
+fn large() -> Value {
+    let per_job = json!({"network": {"services": "PerJob"}});
+    with(training("digits", 0, 800), per_job)
+}
 
 // contract: 5.3.4, 9.5
 #[tokio::test]
 async fn a_name_that_is_taken_stalls_the_job_until_it_is_free() -> Result<()> {
     let (bench, plane) = Bench::shared("taken").await?;
-    let theirs: Pod = serde_json::from_value(json!({
-        "metadata": {"name": "digits-worker-0"},
-        "spec": {"containers": [{"name": "theirs", "image": "example.com/theirs"}]},
-    }))?;
-    let theirs = bench.pods.create(&PostParams::default(), &theirs).await?;
+    let theirs = take_worker(&bench).await?;
     let operator = Operator::start(plane, &bench.namespace)?;
     bench.create(&training("digits", 1, 1)).await?;
 
@@ -28,23 +73,9 @@ async fn a_name_that_is_taken_stalls_the_job_until_it_is_free() -> Result<()> {
         .await?;
     let message = bench.event("FailedCreatePod").await?;
     assert!(message.contains("digits-worker-0"), "{message}");
-    until("the job to be stalled", PATIENCE, || async {
-        let status = bench.jobs.get("digits").await?.status.unwrap_or_default();
-        let stalled = status
-            .condition(ConditionType::Stalled)
-            .filter(|one| one.is_true());
-        Ok(stalled.is_some_and(|one| one.reason.as_deref() == Some("NameTaken")))
-    })
-    .await?;
+    stalled(&bench).await?;
     bench.pods(3).await?;
-    // A kubelet would touch their pod.
-    let kubelet = ScriptedKubelet::spawn(bench.client.clone(), &bench.namespace, |name, _| {
-        if name.starts_with(SENTINEL) {
-            Behaviour::Run
-        } else {
-            Behaviour::Pending
-        }
-    });
+    let kubelet = sentinels_kubelet(&bench);
     bench.another_life(&kubelet).await?;
     drop(kubelet);
     assert_eq!(
@@ -66,29 +97,14 @@ async fn a_name_that_is_taken_stalls_the_job_until_it_is_free() -> Result<()> {
     .await
 }
 
-#[tokio::test]
-async fn a_job_whose_name_is_taken_is_not_written_again_by_the_next_operator() -> Result<()> {
-    let (bench, plane) = Bench::shared("taken-restart").await?;
-    let theirs: Pod = serde_json::from_value(json!({
-        "metadata": {"name": "digits-worker-0"},
-        "spec": {"containers": [{"name": "theirs", "image": "example.com/theirs"}]},
-    }))?;
-    bench.pods.create(&PostParams::default(), &theirs).await?;
+/// The next operator finds the job stalled and says nothing new.
+async fn is_not_written_again(bench: &Bench, job: &Value, event: &str) -> Result<()> {
+    let plane = ControlPlane::shared().await?;
     let operator = Operator::start(plane, &bench.namespace)?;
-    bench.create(&training("digits", 1, 1)).await?;
-    until("the job to be stalled", PATIENCE, || async {
-        let status = bench.jobs.get("digits").await?.status.unwrap_or_default();
-        Ok(status.is(ConditionType::Stalled))
-    })
-    .await?;
-    bench.event("FailedCreatePod").await?;
-    let kubelet = ScriptedKubelet::spawn(bench.client.clone(), &bench.namespace, |name, _| {
-        if name.starts_with(SENTINEL) {
-            Behaviour::Run
-        } else {
-            Behaviour::Pending
-        }
-    });
+    bench.create(job).await?;
+    stalled(bench).await?;
+    bench.event(event).await?;
+    let kubelet = sentinels_kubelet(bench);
     bench.another_life(&kubelet).await?;
     let seen = async || -> Result<_> {
         let mut events = bench.events().await?;
@@ -100,6 +116,58 @@ async fn a_job_whose_name_is_taken_is_not_written_again_by_the_next_operator() -
     let _operator = Operator::start(plane, &bench.namespace)?;
     bench.another_life(&kubelet).await?;
     assert_eq!(seen().await?, before);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_job_whose_name_is_taken_is_not_written_again_by_the_next_operator() -> Result<()> {
+    let (bench, _) = Bench::shared("taken-restart").await?;
+    take_worker(&bench).await?;
+    is_not_written_again(&bench, &training("digits", 1, 1), "FailedCreatePod").await
+}
+
+#[tokio::test]
+async fn a_job_whose_layout_is_taken_is_not_written_again_by_the_next_operator() -> Result<()> {
+    let (bench, _) = Bench::shared("layout-restart").await?;
+    take_layout(&bench).await?;
+    is_not_written_again(&bench, &large(), "FailedCreateConfigMap").await
+}
+
+// contract: 5.3.4
+#[tokio::test]
+async fn no_pod_is_made_while_the_name_of_the_layout_is_taken() -> Result<()> {
+    let (bench, plane) = Bench::shared("layout").await?;
+    let theirs = take_layout(&bench).await?;
+    let _operator = Operator::start(plane, &bench.namespace)?;
+    let uid = bench.create(&large()).await?.uid();
+    let message = bench.event("FailedCreateConfigMap").await?;
+    assert!(message.contains("digits-cluster"), "{message}");
+    stalled(&bench).await?;
+    bench.another_life(&sentinels_kubelet(&bench)).await?;
+    bench.pods(0).await?;
+    let api = config_maps(&bench);
+    assert_eq!(api.get("digits-cluster").await?, theirs, "never touched");
+
+    api.delete("digits-cluster", &DeleteParams::default())
+        .await?;
+    until("the layout of the job", PATIENCE, || async {
+        let ours = api.get_opt("digits-cluster").await?;
+        let owner =
+            ours.and_then(|ours| ours.owner_references().first().map(|one| one.uid.clone()));
+        Ok(owner == uid)
+    })
+    .await?;
+    until("pods", PATIENCE, || async {
+        Ok(!bench
+            .pods
+            .list(&ListParams::default())
+            .await?
+            .items
+            .is_empty())
+    })
+    .await?;
+    let background = DeleteParams::background();
+    bench.jobs.delete("digits", &background).await?;
     Ok(())
 }
 

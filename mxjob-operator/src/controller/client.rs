@@ -1,5 +1,6 @@
 //! Where the cluster is and how it is spoken to.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,7 +8,8 @@ use http::{HeaderValue, Response, StatusCode, header};
 use kube::client::ClientBuilder;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
-use tower::util::{MapFutureLayer, MapResponseLayer};
+use tower::BoxError;
+use tower::util::{MapErrLayer, MapFutureLayer, MapResponseLayer};
 
 use super::metrics::Metrics;
 use super::throttle::Throttle;
@@ -39,6 +41,27 @@ pub(super) enum ClientError {
     Build(kube::Error),
 }
 
+/// A request that came to nothing, where it was to go, and all the reasons that there are.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot reach {server}: {why}")]
+struct Unreachable {
+    server: String,
+    why: String,
+}
+
+impl Unreachable {
+    /// What kube has to say itself stays as it is.
+    fn name(server: &str, error: BoxError) -> BoxError {
+        if error.is::<kube::Error>() {
+            return error;
+        }
+        let causes = iter::successors(error.source(), |cause| cause.source());
+        let why = causes.fold(error.to_string(), |why, cause| format!("{why}: {cause}"));
+        let server = server.to_owned();
+        Self { server, why }.into()
+    }
+}
+
 /// A client for the cluster that the flag, `KUBECONFIG`, `USE_KUBE_CONFIG`, the pod's service account
 /// or `~/.kube/config` names, in this order. `throttle` is paused when the server asks for it,
 /// `metrics` count the requests.
@@ -53,6 +76,8 @@ pub(super) async fn connect(
     config
         .headers
         .push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
+    let server = config.cluster_url.to_string();
+    let address = MapErrLayer::new(move |error| Unreachable::name(&server, error));
     let (resting, throttle) = (throttle.clone(), throttle.clone());
     // Watches and events take no turns, and are not to come back early either.
     let rest = MapFutureLayer::new(move |answer| {
@@ -73,6 +98,7 @@ pub(super) async fn connect(
         .with_layer(&metrics.requests())
         .with_layer(&pause)
         .with_layer(&rest)
+        .with_layer(&address)
         .build())
 }
 

@@ -24,6 +24,7 @@ use super::throttle::Throttle;
 
 /// Longer than the apiserver's own limit for a write with its webhooks.
 const PATIENCE: Duration = Duration::from_secs(40);
+const OK: u16 = 200;
 const CONFLICT: u16 = 409;
 const INVALID: u16 = 422;
 const TOO_MANY_REQUESTS: u16 = 429;
@@ -43,6 +44,12 @@ pub(super) enum Refusal {
     /// The planner wants an object that the job's spec does not describe.
     #[error("the job has no such replica")]
     NoSuchReplica,
+    /// The server has taken the status and kept nothing new of it.
+    #[error(
+        "the server keeps less of the status than is written: update the CRDs, `mxjob crds | kubectl apply \
+         --server-side -f -`"
+    )]
+    Pruned,
 }
 
 impl Refusal {
@@ -50,6 +57,7 @@ impl Refusal {
     pub(super) fn code(&self) -> u16 {
         match self {
             Self::Answer(status) => status.code,
+            Self::Pruned => OK,
             Self::Connection(_) | Self::Late | Self::NoSuchReplica => 0,
         }
     }
@@ -74,9 +82,11 @@ impl Refusal {
         matches!(self.code(), 0 | 500..)
     }
 
-    /// The server will answer the same again: it is the request that is wrong, or not allowed.
+    /// The server will answer the same again until somebody else does something: the request is wrong,
+    /// not allowed, or not understood.
     pub(super) fn is_final(&self) -> bool {
-        matches!(self.code(), 400..=499) && !matches!(self.code(), CONFLICT | TOO_MANY_REQUESTS)
+        matches!(self.code(), OK | 400..=499)
+            && !matches!(self.code(), CONFLICT | TOO_MANY_REQUESTS)
     }
 }
 
@@ -113,11 +123,14 @@ impl Cluster {
             patch.map_err(|error| Refusal::Connection(kube::Error::SerdeError(error)))?,
         );
         let jobs = raw::jobs(&self.client, self.table, Some(&job.namespace));
-        self.send(
-            job,
-            jobs.patch_status(&job.name, &PatchParams::default(), &patch),
-        )
-        .await
+        let how = PatchParams::default();
+        let written = self.send(job, jobs.patch_status(&job.name, &how, &patch));
+        let written = written.await?;
+        // A status is written only when it is another one.
+        if written.meta().resource_version.as_deref() == Some(version) {
+            return Err(Refusal::Pruned);
+        }
+        Ok(written)
     }
 
     /// Creates a pod, service or ConfigMap.

@@ -205,11 +205,6 @@ impl Operator {
                     tracing::warn!(namespace = %key.namespace, job = %key.name, "somebody had wiped the status: it is back");
                 }
                 let written = watch::stored(self.table, &answer);
-                if written.version == stored.version {
-                    // The server keeps less than we write; the same again would change nothing.
-                    tracing::warn!(namespace = %key.namespace, job = %key.name, "the server has not taken the status as it is: update the CRDs");
-                    return Some(self.timer(key, plan).map_or(Next::Rest, Next::At));
-                }
                 // It may be deleted before the next look.
                 self.metrics.look(key, Some(&written.job), written.seen);
                 let version = Version::of(Some(&written.version));

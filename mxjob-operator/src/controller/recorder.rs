@@ -53,6 +53,7 @@ type Fact = (String, String, String);
 #[derive(Debug)]
 struct Told {
     name: String,
+    first: Timestamp,
     count: i32,
     last: Instant,
 }
@@ -106,37 +107,23 @@ struct Teller {
     instance: String,
 }
 
-/// One request.
-enum Post {
-    Create(Box<ClusterEvent>),
-    Again {
-        namespace: String,
-        name: String,
-        count: i32,
-        time: Timestamp,
-    },
-}
-
 impl Teller {
     async fn run(self, mut receiver: mpsc::Receiver<Message>) {
         let mut told: HashMap<Fact, Told> = HashMap::new();
-        let posts = futures::stream::poll_fn(move |context| receiver.poll_recv(context))
-            .map(|message| self.post(&mut told, message));
-        let trouble = Arc::new(AtomicBool::new(false));
-        let sent = posts
-            .map(|post| {
-                send(
-                    self.client.clone(),
-                    self.throttle.clone(),
-                    post,
-                    trouble.clone(),
-                )
+        let events = futures::stream::poll_fn(move |context| receiver.poll_recv(context))
+            .map(|message| self.event(&mut told, message));
+        let trouble = Arc::new(Trouble::default());
+        let sent = events
+            .map(|event| {
+                let (client, throttle) = (self.client.clone(), self.throttle.clone());
+                send(client, throttle, event, trouble.clone())
             })
             .buffer_unordered(WIDTH);
         sent.for_each(|()| async {}).await;
     }
 
-    fn post(&self, told: &mut HashMap<Fact, Told>, message: Message) -> Post {
+    /// The message as an event: a new one, or the one that was told already, with its series.
+    fn event(&self, told: &mut HashMap<Fact, Told>, message: Message) -> ClusterEvent {
         let now = Instant::now();
         if told.len() > BACKLOG {
             told.retain(|_, told| now.duration_since(told.last) < SERIES);
@@ -152,57 +139,82 @@ impl Teller {
             event.reason.to_string(),
             note.clone(),
         );
-        let namespace = regarding.namespace.clone().unwrap_or_default();
-        if let Some(told) = told
-            .get_mut(&fact)
-            .filter(|told| now.duration_since(told.last) < SERIES)
-        {
-            told.count += 1;
-            told.last = now;
-            return Post::Again {
-                namespace,
-                name: told.name.clone(),
-                count: told.count,
-                time,
-            };
-        }
-        let job: String = regarding
-            .name
-            .iter()
-            .flat_map(|name| name.chars())
-            .take(200)
-            .collect();
-        let name = format!(
-            "{job}.{:x}",
-            time.as_nanosecond() + i128::try_from(told.len()).unwrap_or_default()
-        );
-        told.insert(
-            fact,
-            Told {
-                name: name.clone(),
-                count: 1,
-                last: now,
-            },
-        );
-        Post::Create(Box::new(ClusterEvent {
+        let place = told.len();
+        let fresh = |told: &Told| now.duration_since(told.last) < SERIES;
+        let known = told.get(&fact).filter(|told| fresh(told));
+        let told_now = Told {
+            name: known.map_or_else(|| name(&regarding, time, place), |known| known.name.clone()),
+            first: known.map_or(time, |known| known.first),
+            count: known.map_or(1, |known| known.count + 1),
+            last: now,
+        };
+        let series = (told_now.count > 1).then(|| EventSeries {
+            count: told_now.count,
+            last_observed_time: MicroTime(time),
+        });
+        let cluster_event = ClusterEvent {
             metadata: ObjectMeta {
-                name: Some(name),
-                namespace: Some(namespace),
+                name: Some(told_now.name.clone()),
+                namespace: regarding.namespace.clone(),
                 ..ObjectMeta::default()
             },
             action: Some("Reconcile".to_owned()),
-            event_time: Some(MicroTime(time)),
+            event_time: Some(MicroTime(told_now.first)),
             note: Some(note),
             reason: Some(event.reason.into_owned()),
             regarding: Some(regarding),
             reporting_controller: Some(self.controller.clone()),
             reporting_instance: Some(self.instance.clone()),
+            series,
             type_: Some(match event.kind {
                 EventKind::Normal => "Normal".to_owned(),
                 EventKind::Warning => "Warning".to_owned(),
             }),
             ..ClusterEvent::default()
-        }))
+        };
+        told.insert(fact, told_now);
+        cluster_event
+    }
+}
+
+/// Of a new event, as client-go has it; `place` keeps those of one moment apart.
+fn name(regarding: &ObjectReference, time: Timestamp, place: usize) -> String {
+    let job = regarding.name.iter().flat_map(|name| name.chars());
+    let job: String = job.take(200).collect();
+    let moment = time.as_nanosecond() + i128::try_from(place).unwrap_or_default();
+    format!("{job}.{moment:x}")
+}
+
+/// What the log has said is wrong until an event gets through again.
+#[derive(Debug, Default)]
+struct Trouble {
+    delay: AtomicBool,
+    loss: AtomicBool,
+}
+
+impl Trouble {
+    fn delayed(&self, why: &str) {
+        if !self.delay.swap(true, Ordering::Relaxed) {
+            tracing::warn!(why, "event not sent, trying again");
+        }
+    }
+
+    fn lost(&self, event: &ClusterEvent) {
+        let event = event.metadata.name.as_deref();
+        if self.loss.swap(true, Ordering::Relaxed) {
+            tracing::debug!(event, "event given up");
+        } else {
+            tracing::warn!(
+                event,
+                attempts = ATTEMPTS,
+                "event given up, others may follow"
+            );
+        }
+    }
+
+    fn is_over(&self) {
+        self.delay.store(false, Ordering::Relaxed);
+        self.loss.store(false, Ordering::Relaxed);
     }
 }
 
@@ -215,59 +227,63 @@ enum Sent {
     NotYet(String),
 }
 
-/// Sends it, again and again while the server cannot take it. `trouble`: the log has said so.
-async fn send(client: Client, throttle: Throttle, post: Post, trouble: Arc<AtomicBool>) {
+/// Sends it, again and again while the server cannot take it.
+async fn send(client: Client, throttle: Throttle, event: ClusterEvent, trouble: Arc<Trouble>) {
+    let namespace = event.metadata.namespace.as_deref().unwrap_or_default();
+    let events = Api::namespaced(client, namespace);
     for attempt in 1..=ATTEMPTS {
         let permit = throttle.leisure().await;
-        let sent = request(&client, &post).await;
+        let sent = request(&events, &event).await;
         drop(permit);
         match sent {
-            Sent::Done => {
-                trouble.store(false, Ordering::Relaxed);
-                return;
-            }
+            Sent::Done => return trouble.is_over(),
             Sent::Unwanted(why) => {
                 tracing::debug!(why, "event not sent");
                 return;
             }
-            Sent::NotYet(why) => {
-                if !trouble.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(why, "event not sent, trying again");
-                }
-            }
+            Sent::NotYet(why) => trouble.delayed(&why),
         }
         tokio::time::sleep(backoff::wait(attempt).min(LONGEST_WAIT)).await;
     }
-    tracing::debug!("event given up");
+    trouble.lost(&event);
 }
 
-async fn request(client: &Client, post: &Post) -> Sent {
-    let request = async {
-        match post {
-            Post::Create(event) => {
-                let namespace = event.metadata.namespace.clone().unwrap_or_default();
-                let api: Api<ClusterEvent> = Api::namespaced(client.clone(), &namespace);
-                api.create(&PostParams::default(), event).await.map(drop)
-            }
-            Post::Again {
-                namespace,
-                name,
-                count,
-                time,
-            } => {
-                let api: Api<ClusterEvent> = Api::namespaced(client.clone(), namespace);
-                let series = EventSeries {
-                    count: *count,
-                    last_observed_time: MicroTime(*time),
-                };
-                let patch = Patch::Merge(json!({ "series": series }));
-                api.patch(name, &PatchParams::default(), &patch)
-                    .await
-                    .map(drop)
-            }
-        }
+/// Creates the event, or adds to it when it is one of a series. What it is to be added to may have
+/// been lost, or be gone, or be on its way still.
+async fn record(events: &Api<ClusterEvent>, event: &ClusterEvent) -> kube::Result<()> {
+    let Some(series) = &event.series else {
+        return create(events, event).await;
     };
-    match tokio::time::timeout(PATIENCE, request).await {
+    match add(events, event, series).await {
+        Err(kube::Error::Api(status)) if status.is_not_found() => {}
+        added => return added,
+    }
+    match create(events, event).await {
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            add(events, event, series).await
+        }
+        created => created,
+    }
+}
+
+async fn create(events: &Api<ClusterEvent>, event: &ClusterEvent) -> kube::Result<()> {
+    let how = PostParams::default();
+    events.create(&how, event).await.map(drop)
+}
+
+async fn add(
+    events: &Api<ClusterEvent>,
+    event: &ClusterEvent,
+    series: &EventSeries,
+) -> kube::Result<()> {
+    let name = event.metadata.name.as_deref().unwrap_or_default();
+    let patch = Patch::Merge(json!({ "series": series }));
+    let how = PatchParams::default();
+    events.patch(name, &how, &patch).await.map(drop)
+}
+
+async fn request(events: &Api<ClusterEvent>, event: &ClusterEvent) -> Sent {
+    match tokio::time::timeout(PATIENCE, record(events, event)).await {
         Ok(Ok(())) => Sent::Done,
         // An earlier attempt was in vain only as far as we know.
         Ok(Err(kube::Error::Api(status))) if status.is_already_exists() => Sent::Done,
@@ -297,13 +313,4 @@ fn instance() -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_note_is_cut_between_characters() {
-        assert_eq!(shortened("ä".repeat(1000)).len(), 1024);
-        assert_eq!(shortened(format!("x{}", "ä".repeat(1000))).len(), 1023);
-        assert_eq!(shortened("short".to_owned()), "short");
-    }
-}
+mod tests;
