@@ -119,7 +119,10 @@ async fn a_job_whose_status_is_not_kept_has_no_pods_until_the_crd_is_updated() -
         .into_iter()
         .flatten()
     {
-        version["schema"]["openAPIV3Schema"]["properties"]["status"] = json!({"type": "object"});
+        version["schema"]["openAPIV3Schema"] = json!({"type": "object", "properties": {
+            "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+            "status": {"type": "object"},
+        }});
         version["additionalPrinterColumns"] = json!([]);
         version["selectableFields"] = json!([]);
     }
