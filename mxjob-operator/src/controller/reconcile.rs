@@ -193,25 +193,19 @@ impl Operator {
         unsaid: &mut Unsaid,
     ) -> Option<Next> {
         let status = plan.status.as_ref()?;
-        let phase = status.phase.as_deref().unwrap_or_default();
         let refusal = match self
             .cluster
             .write_status(key, &stored.version, status)
             .await
         {
             Ok(answer) => {
-                tracing::info!(namespace = %key.namespace, job = %key.name, phase, "status written");
-                if stored.job.wiped {
-                    tracing::warn!(namespace = %key.namespace, job = %key.name, "somebody had wiped the status: it is back");
-                }
                 let written = watch::stored(self.table, &answer);
-                // It may be deleted before the next look.
-                self.metrics.look(key, Some(&written.job), written.seen);
-                let version = Version::of(Some(&written.version));
-                if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
-                    scope.jobs.write(key, &key.name, written, version);
+                if written.job.status == *status {
+                    self.written(key, stored, written);
+                    return None;
                 }
-                return None;
+                // What is counted there would be counted anew for ever.
+                Refusal::Pruned
             }
             Err(refusal) => refusal,
         };
@@ -231,6 +225,21 @@ impl Operator {
         }
         self.refused(&stored.job, &refusal);
         Some(Next::Retry(None))
+    }
+
+    /// Keeps what the status write was answered with.
+    fn written(&self, key: &JobKey, before: &StoredJob, written: StoredJob) {
+        let phase = written.job.status.phase.as_deref().unwrap_or_default();
+        tracing::info!(namespace = %key.namespace, job = %key.name, phase, "status written");
+        if before.job.wiped {
+            tracing::warn!(namespace = %key.namespace, job = %key.name, "somebody had wiped the status: it is back");
+        }
+        // It may be deleted before the next look.
+        self.metrics.look(key, Some(&written.job), written.seen);
+        let version = Version::of(Some(&written.version));
+        if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
+            scope.jobs.write(key, &key.name, written, version);
+        }
     }
 
     fn refused(&self, job: &Job, refusal: &Refusal) {

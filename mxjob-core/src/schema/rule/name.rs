@@ -71,8 +71,8 @@ pub(super) fn pods_cel(table: &RoleTable) -> Validation {
     let fits = format!(
         "size(self.metadata.name) + size(k) + 2 + size(string({now} > 0 ? {now} - 1 : 0)) <= {LABEL}"
     );
-    // A new name that is too long by itself is the rule above's to refuse.
-    let told = format!("(!oldSelf.hasValue() && size(self.metadata.name) > {LABEL})");
+    // A name that is too long by itself is the rule above's to refuse.
+    let told = format!("size(self.metadata.name) > {LABEL}");
     let rule =
         format!("!(has(self.spec) && has({map})) || {same} || {told} || {map}.all(k, {fits})");
     Validation::new(
@@ -97,7 +97,7 @@ pub(super) fn pods(table: &RoleTable, job: &Subject<'_>) -> Vec<Problem> {
     {
         return Vec::new();
     }
-    if job.old.is_none() && job.name.chars().count() > LABEL {
+    if job.name.chars().count() > LABEL {
         return Vec::new();
     }
     let last = |key: &str| {
