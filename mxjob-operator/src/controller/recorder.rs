@@ -148,7 +148,7 @@ impl Teller {
             count: known.map_or(1, |known| known.count + 1),
             last: now,
         };
-        let series = (told_now.count > 1).then(|| EventSeries {
+        let series = (told_now.count > 1).then_some(EventSeries {
             count: told_now.count,
             last_observed_time: MicroTime(time),
         });

@@ -162,9 +162,9 @@ async fn what_is_gone_is_told_anew_with_its_series() {
     speaker.say("taken").await;
     let mut again = server.state().events.clone();
     assert_eq!(server.state().counts(), [Some(2)]);
-    again.values_mut().for_each(|event| {
+    for event in again.values_mut() {
         event.as_object_mut().unwrap().remove("series");
-    });
+    }
     assert_eq!(again, first);
 }
 
