@@ -1,7 +1,7 @@
 //! How fast the operator creates the objects of jobs beside a plain client that posts the same
-//! bytes, how long a small job waits behind a large one, and what 10,000 pods cost in memory:
-//! `cargo bench -p e2e`, or a part of it: `cargo bench -p e2e -- memory` (`rates`, `beside`). About
-//! three minutes and the build. Linux only.
+//! bytes, how long a small job waits behind a large one, how long lists take that the operator
+//! converts, and what 10,000 pods cost in memory: `cargo bench -p e2e`, or a part of it: `cargo bench
+//! -p e2e -- memory` (`rates`, `beside`, `versions`). About four minutes and the build. Linux only.
 //!
 //! Both sides have the same control plane, turn about; the ratio counts, not the times. The plain
 //! client has no watch, no status and no events to write, and uses the concurrency that was the
@@ -19,7 +19,7 @@ mod bench;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use bench::{Bench, Operator, training, with};
+use bench::{Bench, Operator, at, training, with};
 use e2e::ControlPlane;
 use e2e::deadline::{Seen, until};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -36,6 +36,9 @@ const CONCURRENCIES: [usize; 4] = [16, 32, 64, 128];
 /// Small jobs that are created while a large one starts.
 const SMALL: u32 = 40;
 const PODS_KNOWN: u32 = 10_000;
+/// Jobs in a list, and how often it is asked for.
+const LISTED: u32 = 1_000;
+const LISTS: usize = 9;
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -52,9 +55,55 @@ async fn main() -> Result<()> {
     if is_wanted("beside") {
         small_beside_large(&plane).await?;
     }
+    if is_wanted("versions") {
+        versions(&plane).await?;
+    }
     if is_wanted("memory") {
         memory(&plane).await?;
     }
+    Ok(())
+}
+
+/// How long a list of jobs takes at an older version, which the operator converts to, and at the one
+/// that is stored.
+async fn versions(plane: &ControlPlane) -> Result<()> {
+    let bench = Bench::new(plane, "versions").await?;
+    let operator = Operator::start_converting(plane, &bench.namespace).await?;
+    let managed_elsewhere = json!({"runPolicy": {"managedBy": "example.org/bench"}});
+    let jobs = manifests((LISTED, 10)).into_iter();
+    stream::iter(jobs.map(|manifest| with(manifest, managed_elsewhere.clone())))
+        .map(|manifest| {
+            let bench = &bench;
+            async move { bench.create(&manifest).await.map(drop) }
+        })
+        .buffer_unordered(16)
+        .try_collect::<()>()
+        .await?;
+    let list = async |version: &str| -> Result<f64> {
+        let start = Instant::now();
+        let jobs = at(&bench.client, &bench.namespace, version);
+        let listed = jobs.list(&ListParams::default()).await?.items.len();
+        ensure!(listed == usize::try_from(LISTED)?, "{listed} jobs");
+        Ok(start.elapsed().as_secs_f64())
+    };
+    list("v1").await?;
+    println!("a list of {LISTED} jobs, {LISTS} rounds turn about, medians");
+    for version in ["v1alpha1", "v1beta1"] {
+        let (mut stored, mut converted) = (Vec::new(), Vec::new());
+        for _ in 0..LISTS {
+            stored.push(list("v1").await?);
+            converted.push(list(version).await?);
+        }
+        let each = converted.iter().zip(&stored);
+        let ratios: Vec<f64> = each.map(|(theirs, ours)| theirs / ours).collect();
+        println!("  v1                         {:>7.3} s", median(&stored));
+        println!("  {version:<26} {:>7.3} s", median(&converted));
+        println!(
+            "  ratio of each round        {:>7.2}    (wanted: under 3)",
+            median(&ratios)
+        );
+    }
+    drop(operator);
     Ok(())
 }
 

@@ -58,6 +58,7 @@ fn edited(stored: &Value, version: Version, edit: impl FnOnce(&mut Value)) -> Va
     to(Version::V1, &view)
 }
 
+// contract: 12.2
 #[test]
 fn an_edit_at_v1beta1_arrives_and_leaves_what_it_cannot_show() {
     let job = training();
@@ -69,6 +70,7 @@ fn an_edit_at_v1beta1_arrives_and_leaves_what_it_cannot_show() {
     assert_eq!(got, expected);
 }
 
+// contract: 12.2
 #[test]
 fn an_edit_at_v1alpha1_arrives_and_leaves_what_it_cannot_show() {
     let job = training();

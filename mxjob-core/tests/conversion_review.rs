@@ -56,6 +56,7 @@ fn objects_are_converted_in_their_order() {
     assert_eq!(answer["response"], response);
 }
 
+// contract: 12.11
 #[test]
 fn a_foreign_object_is_named() {
     let with = |key: &str, value: &str| {

@@ -38,6 +38,7 @@ fn condition(kind: &str, is: bool, reason: &str) -> Value {
     json!({"type": kind, "status": status, "reason": reason, "message": "because"})
 }
 
+// contract: 12.5
 #[test]
 fn phases_and_states() {
     let created = condition("Created", true, "MXJobCreated");
@@ -110,6 +111,7 @@ fn a_job_that_keeps_its_pods_is_done_at_its_end() {
     assert_eq!(alpha(&job).phase, "Done");
 }
 
+// contract: 12.5
 #[test]
 fn replica_states_add_up() {
     let created = condition("Created", true, "r");
@@ -162,6 +164,7 @@ fn replica_states_add_up() {
     }
 }
 
+// contract: 12.6
 #[test]
 fn v1beta1_shows_conditions_counts_and_times() {
     let conditions = json!([condition("Created", true, "MXJobCreated")]);

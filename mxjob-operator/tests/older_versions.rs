@@ -61,6 +61,7 @@ fn converted(to: &str, manifest: &str) -> Value {
     serde_saphyr::from_str(&out).unwrap()
 }
 
+// contract: 12.8
 #[test]
 fn lint_says_that_they_are_old_and_nothing_about_what_is_not_in_them() {
     let old = |version: &str| {
@@ -84,6 +85,7 @@ fn assert_refused(manifest: &str, wanted: &str) {
     assert_eq!((code, errors.join("\n")), (1, wanted.to_owned()));
 }
 
+// contract: 12.3, 12.8
 #[test]
 fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
     assert_refused(
@@ -115,9 +117,7 @@ fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
         "job.yaml:6:3: error: spec.replicaSpecs: job mode is local: its only entry must be one WORKER",
     );
     assert_refused(
-        &LIST
-            .replace("- name: mxnet}", "")
-            .replace("{name: mxnet}", "{name: train, image: i}"),
+        &LIST.replace("{name: mxnet}", "{name: train, image: i}"),
         "job.yaml:13:5: error: spec.replicaSpecs[2].template: the replica is missing a container named mxnet",
     );
     assert_refused(
@@ -137,6 +137,7 @@ fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
     );
 }
 
+// contract: 12.8
 #[test]
 fn plan_prints_what_the_operator_would_create() {
     let (code, out, err) = mxjob(&["plan", "job.yaml"], LIST);
@@ -157,6 +158,7 @@ fn plan_prints_what_the_operator_would_create() {
     assert_eq!(port.unwrap()["value"], "9000");
 }
 
+// contract: 12.9
 #[test]
 fn convert_prints_any_version_and_tells_what_is_left_out() {
     let v1 = converted("v1", LIST);
@@ -172,6 +174,43 @@ fn convert_prints_any_version_and_tells_what_is_left_out() {
     assert_eq!(list["spec"]["cleanupPodPolicy"], "None");
     let map = converted("v1beta1", LIST);
     assert_eq!(map["spec"]["cleanPodPolicy"], "All");
+
+    let (_, _, told) = mxjob(&["convert", "job.yaml", "--to", "v1beta1"], LIST);
+    assert!(
+        told.contains("v1beta1 cannot say spec.jobMode: \"dist\""),
+        "{told}"
+    );
+    let newest = MAP.replace("v1beta1", "v1");
+    let (_, _, told) = mxjob(&["convert", "job.yaml", "--to", "v1beta1"], &newest);
+    let default = "cannot say that spec.runPolicy is not set, but {\"retryableExitCodes\"";
+    assert!(told.contains(default), "{told}");
+
+    let service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n";
+    let (code, _, told) = mxjob(&["convert", "job.yaml"], &format!("{MAP}{service}"));
+    assert!(
+        code == 0 && told.contains("1 document of another kind left out"),
+        "{told}"
+    );
+    let tuning = ["TunerTracker", "TunerServer", "Tuner"]
+        .map(|role| {
+            MAP.lines()
+                .skip(6)
+                .map(|line| line.replace("Worker", role) + "\n")
+        })
+        .into_iter()
+        .flatten();
+    let tuning: String = MAP
+        .lines()
+        .take(6)
+        .map(|line| line.to_owned() + "\n")
+        .chain(tuning)
+        .collect();
+    let (code, out, told) = mxjob(&["convert", "job.yaml", "--to", "v1alpha1"], &tuning);
+    assert_eq!((code, out.as_str()), (2, ""), "{told}");
+    assert!(
+        told.contains("error: digits cannot be said at v1alpha1: "),
+        "{told}"
+    );
 
     let (code, out, err) = mxjob(&["convert", "job.yaml", "--to", "v2"], MAP);
     assert_eq!((code, out.as_str()), (2, ""));

@@ -4,25 +4,18 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::bench::{Bench, Operator, PATIENCE, training, with};
+use crate::bench::{Bench, Operator, PATIENCE, at, training, with};
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
-use e2e::{ControlPlane, ScriptedKubelet, ports};
+use e2e::{ControlPlane, ScriptedKubelet};
 use futures::{StreamExt as _, TryStreamExt as _};
+use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
-use kube::{Client, ResourceExt as _};
+use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 /// The versions, the oldest first.
 const VERSIONS: [&str; 3] = ["v1alpha1", "v1beta1", "v1"];
-
-/// The resource at a version.
-fn at(client: &Client, namespace: &str, version: &str) -> Api<DynamicObject> {
-    let kind = GroupVersionKind::gvk("kubeflow.org", version, "MXJob");
-    let resource = ApiResource::from_gvk_with_plural(&kind, "mxjobs");
-    Api::namespaced_with(client.clone(), namespace, &resource)
-}
 
 fn sample(name: &str) -> Result<DynamicObject> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mxjob-core/tests/data");
@@ -40,7 +33,7 @@ struct World {
 impl World {
     async fn new(prefix: &str) -> Result<Self> {
         let (bench, plane) = Bench::own(prefix).await?;
-        let operator = start(&plane, &bench.namespace).await?;
+        let operator = Operator::start_converting(&plane, &bench.namespace).await?;
         Ok(Self {
             bench,
             plane,
@@ -53,46 +46,11 @@ impl World {
     }
 }
 
-/// Starts an operator and waits until the server converts by it.
-async fn start(plane: &ControlPlane, namespace: &str) -> Result<Operator> {
-    let address = format!("127.0.0.1:{}", ports::free()?);
-    let url = format!("https://{address}");
-    let arguments = [
-        ["--namespace", namespace],
-        ["--webhook-bind-address", &address],
-        ["--webhook-url", &url],
-    ];
-    let operator = Operator::start_with(plane, arguments.as_flattened())?;
-    operator.says("its conversion is pointed here").await?;
-    // The server reads its definitions by a watch of its own.
-    let jobs = at(&plane.client().await?, namespace, "v1beta1");
-    let probe = json!({
-        "apiVersion": "kubeflow.org/v1beta1",
-        "kind": "MXJob",
-        "metadata": {"name": "probe"},
-        "spec": {"mxReplicaSpecs": {"Worker": {"replicas": 1, "template": {"spec": {"containers": [
-            {"name": "mxnet", "image": "i"},
-        ]}}}}},
-    });
-    let probe: DynamicObject = serde_json::from_value(probe)?;
-    let only_try = PostParams {
-        dry_run: true,
-        ..PostParams::default()
-    };
-    until("the server to convert", PATIENCE, || async {
-        Ok(match jobs.create(&only_try, &probe).await {
-            Ok(_) => Seen::Done(()),
-            Err(error) => Seen::NotYet(error.to_string()),
-        })
-    })
-    .await?;
-    Ok(operator)
-}
-
 fn field<'a>(object: &'a DynamicObject, path: &str) -> &'a Value {
     object.data.pointer(path).unwrap_or(&Value::Null)
 }
 
+// contract: 12.5, 12.6
 #[tokio::test]
 async fn the_published_manifests_of_each_version_run_to_their_end() -> Result<()> {
     let world = World::new("samples").await?;
@@ -150,6 +108,7 @@ async fn the_published_manifests_of_each_version_run_to_their_end() -> Result<()
     Ok(())
 }
 
+// contract: 12.1
 #[tokio::test]
 async fn a_job_is_read_listed_and_watched_at_every_version_whichever_it_was_made_at() -> Result<()>
 {
@@ -195,6 +154,7 @@ async fn a_job_is_read_listed_and_watched_at_every_version_whichever_it_was_made
     Ok(())
 }
 
+// contract: 12.1, 12.2
 #[tokio::test]
 async fn an_edit_at_an_older_version_keeps_what_that_version_cannot_show() -> Result<()> {
     let world = World::new("edits").await?;
@@ -244,6 +204,7 @@ async fn an_edit_at_an_older_version_keeps_what_that_version_cannot_show() -> Re
     Ok(())
 }
 
+// contract: 12.3
 #[tokio::test]
 async fn each_version_has_rules_of_its_own() -> Result<()> {
     let world = World::new("rules").await?;
@@ -307,6 +268,7 @@ async fn each_version_has_rules_of_its_own() -> Result<()> {
     Ok(())
 }
 
+// contract: 12.4, 12.7
 #[tokio::test]
 async fn while_the_operator_is_down_v1_works_and_the_next_one_converts_again() -> Result<()> {
     let World {
@@ -331,9 +293,74 @@ async fn while_the_operator_is_down_v1_works_and_the_next_one_converts_again() -
         .await?;
     ensure!(jobs.list(&ListParams::default()).await?.items.len() == 2);
 
-    let _next = start(&plane, &bench.namespace).await?;
+    let _next = Operator::start_converting(&plane, &bench.namespace).await?;
     let read = at("v1beta1").get(&beta.name_any()).await?;
     ensure!(read.labels()["still"] == "works", "{read:?}");
     ensure!(field(&read, "/spec/cleanPodPolicy") == "All", "{read:?}");
+    Ok(())
+}
+
+// contract: 12.13
+#[tokio::test]
+async fn a_manifest_is_applied_and_replaced_again_as_it_is() -> Result<()> {
+    let world = World::new("again").await?;
+    let _kubelet = ScriptedKubelet::run_all(world.bench.client.clone(), &world.bench.namespace);
+    let force = PatchParams::apply("test").force();
+    for (version, file) in [
+        ("v1alpha1", "kubeflow-v1alpha1-dist.yaml"),
+        ("v1beta1", "kubeflow-v1beta1-tune-gpu.yaml"),
+        ("v1", "kubeflow-v1-train.yaml"),
+    ] {
+        let (jobs, mut manifest) = (world.at(version), sample(file)?);
+        let name = manifest.name_any();
+        jobs.patch(&name, &force, &Patch::Apply(&manifest)).await?;
+        let job = world.bench.phase(&name, "Running").await?;
+        let stored = serde_json::to_value(&job.spec)?;
+        jobs.patch(&name, &force, &Patch::Apply(&manifest))
+            .await
+            .with_context(|| format!("{version}: applied again"))?;
+        // As kubectl merges what it applied before into lists.
+        let merge = Patch::Merge(json!({"spec": manifest.data["spec"]}));
+        jobs.patch(&name, &PatchParams::default(), &merge)
+            .await
+            .with_context(|| format!("{version}: merged"))?;
+        manifest.metadata.resource_version = jobs.get(&name).await?.resource_version();
+        jobs.replace(&name, &PostParams::default(), &manifest)
+            .await
+            .with_context(|| format!("{version}: replaced"))?;
+        let job = world.bench.jobs.get(&name).await?;
+        ensure!(serde_json::to_value(&job.spec)? == stored, "{:?}", job.spec);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn at_v1alpha1_what_pods_are_made_of_stays_while_they_run() -> Result<()> {
+    let world = World::new("stays").await?;
+    let jobs = world.at("v1alpha1");
+    let job = sample("kubeflow-v1alpha1-dist.yaml")?;
+    jobs.create(&PostParams::default(), &job).await?;
+    let plain = PatchParams::default();
+    for path in [
+        "/spec/replicaSpecs/0/PsRootPort",
+        "/spec/mxImage",
+        "/spec/schedulerName",
+    ] {
+        let value = if path.ends_with("Port") {
+            json!(9999)
+        } else {
+            json!("other")
+        };
+        let patch = json!([{"op": "add", "path": path, "value": value}]);
+        let patch = Patch::Json::<()>(serde_json::from_value(patch)?);
+        let answer = jobs.patch(&job.name_any(), &plain, &patch).await;
+        let error = answer.err().with_context(|| path.to_owned())?.to_string();
+        ensure!(
+            error.contains("can be edited only when the job has ended"),
+            "{error}"
+        );
+    }
+    let patch = Patch::Merge(json!({"spec": {"cleanupPodPolicy": "None"}}));
+    jobs.patch(&job.name_any(), &plain, &patch).await?;
     Ok(())
 }

@@ -76,13 +76,13 @@ impl Held {
     }
 }
 
-/// Takes the annotation off an object for good; what is lost with it, as field paths with values.
+/// Takes the annotation off an object for good; what of its spec is lost with it, in words.
 pub fn forget(object: &mut Value) -> Vec<String> {
     let held = object.as_object_mut().and_then(Held::take);
     let rest = held.map(|held| held.rest).unwrap_or_default();
     let leaves = rest.values().filter_map(Value::as_array).flatten();
     let leaves = leaves.filter_map(Leaf::read);
-    leaves.filter_map(|leaf| leaf.said()).collect()
+    leaves.flat_map(|leaf| leaf.words()).collect()
 }
 
 fn empty() -> Value {

@@ -45,16 +45,6 @@ impl Place {
             .unwrap_or_else(|| self.port.number.into())
     }
 
-    /// Gives the container the job's port where a job at v1 has it by default.
-    pub(super) fn show(&self, template: &mut Value) {
-        let Some(ports) = self.ports(template) else {
-            return;
-        };
-        if !ports.iter().any(|one| self.is_named(one)) {
-            self.listen(ports, self.port.number.into());
-        }
-    }
-
     /// Makes `number` the number of the job's port.
     pub(super) fn set(&self, template: &mut Value, number: i64) {
         let Some(ports) = self.ports(template) else {

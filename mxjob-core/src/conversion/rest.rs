@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::sections::{REST, SPEC};
+
 /// One difference between what a lossy way gives and what there was.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Leaf {
@@ -21,10 +23,20 @@ impl Leaf {
         self.path.first().map_or("", String::as_str)
     }
 
-    /// Path and value of what the user wrote in the spec; `None`: it is something else.
-    pub(super) fn said(&self) -> Option<String> {
-        let value = self.is.as_ref()?;
-        (self.section() == "spec").then(|| format!("{}: {value}", self.path.join(".")))
+    /// What of the spec is lost with it, in words.
+    pub(super) fn words(&self) -> Vec<String> {
+        let path = || self.path.join(".");
+        match (self.section(), &self.is, &self.was) {
+            (SPEC, Some(value), _) => vec![format!("{}: {value}", path())],
+            (SPEC, None, Some(instead)) => {
+                vec![format!("that {} is not set, but {instead}", path())]
+            }
+            (REST, Some(Value::Array(leaves)), _) => {
+                let leaves = leaves.iter().filter_map(Self::read);
+                leaves.flat_map(|leaf| leaf.words()).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     pub(super) fn read(value: &Value) -> Option<Self> {

@@ -8,7 +8,7 @@ use mxjob_core::api::Version;
 use mxjob_core::{RoleTable, conversion};
 
 use super::{UNUSABLE, output};
-use crate::manifest::load_manifests;
+use crate::manifest::{errors, load_manifests, plural};
 
 /// What to convert.
 #[derive(Args, Clone, Debug)]
@@ -29,6 +29,11 @@ pub(super) fn run(table: &'static RoleTable, args: &ConvertArgs) -> ExitCode {
         Ok(jobs) => jobs,
         Err(code) => return code,
     };
+    if jobs.strangers > 0 {
+        let documents = plural(jobs.strangers, "document");
+        eprintln!("warning: {documents} of another kind left out");
+    }
+    let jobs = jobs.jobs;
     // The argument was checked against the versions that there are.
     let to = Version::parse(&args.to).unwrap_or(Version::V1);
     let mut texts = Vec::with_capacity(jobs.len());
@@ -44,6 +49,15 @@ pub(super) fn run(table: &'static RoleTable, args: &ConvertArgs) -> ExitCode {
         for lost in conversion::forget(&mut converted) {
             let name = name.as_str().unwrap_or("a job");
             eprintln!("warning: {name}: {to} cannot say {lost}: left out");
+        }
+        let errors = errors(table, to, &converted);
+        if !errors.is_empty() {
+            let name = name.as_str().unwrap_or("a job");
+            eprintln!(
+                "error: {name} cannot be said at {to}: {}",
+                errors.join("; ")
+            );
+            return ExitCode::from(UNUSABLE);
         }
         // Plain data with text keys always renders.
         texts.push(serde_saphyr::to_string(&converted).unwrap_or_default());

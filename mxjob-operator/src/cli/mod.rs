@@ -153,7 +153,7 @@ mod tests {
     fn a_downstream_program_goes_by_its_own_name() {
         let mut command = command(MxRole::TABLE, "my-jobs");
         assert!(command.render_version().starts_with("my-jobs "));
-        for subcommand in ["operator", "run", "crds", "lint", "plan"] {
+        for subcommand in ["operator", "run", "crds", "lint", "convert", "plan"] {
             let found = command.find_subcommand_mut(subcommand).unwrap();
             let help = found.render_help().to_string();
             let example = format!("  my-jobs {subcommand}");

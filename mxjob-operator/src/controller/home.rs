@@ -53,6 +53,7 @@ mod tests {
 
     use super::*;
 
+    // contract: 11.16
     #[test]
     fn the_own_namespace_is_the_first_that_is_said() {
         let folder = tempfile::tempdir().unwrap();

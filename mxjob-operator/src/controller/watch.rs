@@ -228,8 +228,20 @@ impl<V: Item + Send + 'static> Follower<V> {
         } else if missing {
             tracing::error!("{}", crd::missing(self.table));
         } else {
-            tracing::warn!(resource = self.plural, %error, "cannot watch, trying again");
+            let error = words(error);
+            tracing::warn!(resource = self.plural, error, "cannot watch, trying again");
         }
+    }
+}
+
+/// An error as a person reads it: an answer's own words, without the rest of it.
+fn words(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status.message.clone(),
+        other => other.to_string(),
     }
 }
 

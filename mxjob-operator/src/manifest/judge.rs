@@ -1,20 +1,15 @@
 //! Judges the documents of a manifest.
 
+use mxjob_core::RoleTable;
 use mxjob_core::api::Version;
 use mxjob_core::problem::Problem;
-use mxjob_core::{Job, RoleTable, check};
-use serde_json::Value;
 
 use super::document::{Document, Position};
 use super::finding::Finding;
 use super::identity::Identity;
 use super::input::Input;
 use super::older;
-use super::readable::Readable;
 use super::yaml;
-
-/// What five random characters the API server puts behind `metadata.generateName`.
-const GENERATED: &str = "xxxxx";
 
 /// A manifest that was looked at.
 #[derive(Debug, Default)]
@@ -100,62 +95,4 @@ fn sort_out(table: &'static RoleTable, file: &str, documents: Vec<(Identity, Doc
         }
     }
     judged
-}
-
-/// What is wrong or odd with a v1 job.
-pub(super) fn job_problems(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
-    let mut problems = check::structure(table, object);
-    let name = name(object);
-    problems.extend(nameless(name.as_deref()));
-    let known = name.as_deref().unwrap_or(UNNAMED);
-    let readable = Readable::new(object.get("spec"), &problems);
-    let mut found = check::rules(table, known, &readable.spec);
-    found.extend(check::warnings(table, &readable.spec));
-    found.retain(|problem| readable.can_tell(problem));
-    problems.extend(found);
-    if !problems.iter().any(Problem::is_error) {
-        // Whatever the operator would say that was not said yet.
-        problems.extend(
-            Job::read(table, &named(object))
-                .spec
-                .err()
-                .into_iter()
-                .flatten(),
-        );
-    }
-    problems
-}
-
-/// What a job is called that has no name.
-pub(super) const UNNAMED: &str = "unnamed";
-
-pub(super) fn nameless(name: Option<&str>) -> Option<Problem> {
-    let message = "is required: give the job a name";
-    name.is_none()
-        .then(|| Problem::error("metadata.name", message))
-}
-
-/// The job's name, or one like those that the API server generates.
-pub(super) fn name(object: &Value) -> Option<String> {
-    let text = |field: &str| {
-        object
-            .get("metadata")?
-            .get(field)?
-            .as_str()
-            .filter(|text| !text.is_empty())
-    };
-    let generated = || text("generateName").map(|prefix| format!("{prefix}{GENERATED}"));
-    text("name").map(str::to_owned).or_else(generated)
-}
-
-/// The object with a name, also when it asks the API server for one.
-pub(super) fn named(object: &Value) -> Value {
-    let mut object = object.clone();
-    if let (Some(name), Some(metadata)) = (
-        name(&object),
-        object.get_mut("metadata").and_then(Value::as_object_mut),
-    ) {
-        metadata.insert("name".to_owned(), Value::String(name));
-    }
-    object
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::finding::{Findings, Paint};
 use super::input::Input;
-use super::judge::{Judged, judge, named};
+use super::job::named;
+use super::judge::{Judged, judge};
 
 /// Exit code for a manifest that cannot be used.
 const UNUSABLE: u8 = 2;
@@ -39,15 +40,22 @@ pub(crate) fn load_job(table: &'static RoleTable, path: &Path) -> Result<Value, 
 
 /// The jobs of a manifest as v1, all valid, at least one, and each with a name.
 pub(crate) fn load_jobs(table: &'static RoleTable, path: &Path) -> Result<Vec<Value>, ExitCode> {
-    let jobs = load_manifests(table, path)?;
-    Ok(jobs.iter().map(named).collect())
+    let manifests = load_manifests(table, path)?;
+    Ok(manifests.jobs.iter().map(named).collect())
+}
+
+/// The jobs of a manifest, and how many documents are of other kinds.
+#[derive(Debug)]
+pub(crate) struct Manifests {
+    pub(crate) jobs: Vec<Value>,
+    pub(crate) strangers: usize,
 }
 
 /// As [`load_jobs`], as they are written: one may leave its name to the API server.
 pub(crate) fn load_manifests(
     table: &'static RoleTable,
     path: &Path,
-) -> Result<Vec<Value>, ExitCode> {
+) -> Result<Manifests, ExitCode> {
     let mut findings = Findings::default();
     let judged = match Input::read(path) {
         Ok(input) => judge(table, &input),
@@ -62,7 +70,10 @@ pub(crate) fn load_manifests(
         return Err(ExitCode::from(UNUSABLE));
     }
     let documents = judged.jobs.into_iter();
-    Ok(documents.map(|document| document.value).collect())
+    Ok(Manifests {
+        jobs: documents.map(|document| document.value).collect(),
+        strangers: judged.strangers,
+    })
 }
 
 fn refuse<T>(message: &str) -> Result<T, ExitCode> {

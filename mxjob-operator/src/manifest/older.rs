@@ -5,7 +5,7 @@ use mxjob_core::problem::Problem;
 use mxjob_core::{RoleTable, check, conversion};
 use serde_json::Value;
 
-use super::judge::{UNNAMED, job_problems, name, nameless};
+use super::job::{UNNAMED, job_problems, name, nameless};
 
 /// What is wrong or odd with a job; one of an older version is its v1 form afterwards.
 pub(super) fn judge(
@@ -46,10 +46,19 @@ pub(super) fn judge(
     }
     for problem in job_problems(table, object) {
         let path = conversion::path_before(table, version, &before, &problem.path);
-        // Of what has no field here, a mistake is to be told and an oddity is none.
-        if problem.is_error() || path != "spec" {
+        // Of what has no field here, a mistake is to be told and an oddity is none; nor is a pod's own
+        // restartPolicy where roles have none.
+        let of_a_list = version == Version::V1Alpha1 && path.ends_with("spec.restartPolicy");
+        if problem.is_error() || (path != "spec" && !of_a_list) {
             problems.push(Problem { path, ..problem });
         }
     }
     problems
+}
+
+/// What is wrong with a job at that version, in words.
+pub(crate) fn errors(table: &'static RoleTable, version: Version, object: &Value) -> Vec<String> {
+    let problems = judge(table, version, &mut object.clone()).into_iter();
+    let errors = problems.filter(Problem::is_error);
+    errors.map(|problem| problem.to_string()).collect()
 }

@@ -91,6 +91,11 @@ impl Server {
         };
         let routes = Router::new()
             .route(PATH, post(convert))
+            .method_not_allowed_fallback(async || {
+                let text = format!("{PATH} takes POST alone\n");
+                (StatusCode::METHOD_NOT_ALLOWED, text)
+            })
+            .fallback(async || (StatusCode::NOT_FOUND, format!("there is {PATH} alone\n")))
             .layer(DefaultBodyLimit::max(LONGEST_BODY))
             .with_state(converter);
         Ok(Self {
@@ -207,7 +212,10 @@ async fn convert(
     };
     let body = timeout(BODY, Bytes::from_request(request, &())).await;
     let body = body.map_err(late)?.map_err(|rejection| {
-        let text = format!("{}\n", rejection.body_text());
+        let mut text = format!("{}\n", rejection.body_text());
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            text = format!("the body is of more than {LONGEST_BODY} bytes: list in pages\n");
+        }
         (rejection.status(), text)
     })?;
     let answer = converter.answer(body).await?;

@@ -6,6 +6,7 @@
     reason = "of JSON, where a missing key is null"
 )]
 
+mod converting;
 mod process;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ use kube::{Client, ResourceExt};
 use mxjob_core::{MXJob, MxRole, ReplicaRole as _};
 use serde_json::{Value, json};
 
+pub(crate) use converting::at;
 pub(crate) use process::Operator;
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);

@@ -74,6 +74,10 @@ pub(super) fn mode(table: &'static RoleTable, job: &Subject<'_>) -> Vec<Problem>
 const TEMPLATE: &str = "can be edited only while the job is suspended or finished: set spec.runPolicy.suspend to true \
                         first";
 
+/// The same where there is no such field.
+const TEMPLATE_BEFORE: &str =
+    "can be edited only when the job is finished; at v1 also while it is suspended";
+
 /// Whether the version that is asked has a field for suspending a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Suspend {
@@ -101,13 +105,17 @@ pub(super) fn templates_cel(suspend: Suspend) -> Validation {
     let twin = "n.lowerAscii() == k.lowerAscii()";
     let changed = format!("{new}.exists(n, {twin} && !{same})");
     let kept = format!("{new}.all(n, n.lowerAscii() != k.lowerAscii() || {same})");
+    let advice = match suspend {
+        Suspend::Known => TEMPLATE,
+        Suspend::Unknown => TEMPLATE_BEFORE,
+    };
     Validation::new(
         Place::Object,
         format!("!{there} || {suspended}{finished} || {old}.all(k, {kept})"),
-        format!("the template of a role {TEMPLATE}"),
+        format!("the template of a role {advice}"),
     )
     .saying(format!(
-        "{} + '.template {TEMPLATE}'",
+        "{} + '.template {advice}'",
         cel::a_key(old, &changed)
     ))
     .about(".spec.mxReplicaSpecs")

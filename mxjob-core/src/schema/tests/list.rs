@@ -91,9 +91,18 @@ fn job() -> impl Strategy<Value = Value> {
 
 /// A job and what somebody made of it: often the same but for one thing.
 fn edited() -> impl Strategy<Value = (Value, Value)> {
-    (job(), job(), 0..4_u8).prop_map(|(old, other, what)| {
+    (job(), job(), 0..7_u8).prop_map(|(mut old, other, what)| {
         let mut new = old.clone();
         match what {
+            3 => new["spec"]["mxImage"] = json!("newer"),
+            4 => new["spec"]["schedulerName"] = json!("volcano"),
+            5 => {
+                for (job, port) in [(&mut old, 9000), (&mut new, 9001)] {
+                    if let Some(entry) = job.pointer_mut("/spec/replicaSpecs/0") {
+                        entry["PsRootPort"] = json!(port);
+                    }
+                }
+            }
             0 => new["spec"] = other["spec"].clone(),
             1 => new["spec"]["RuntimeId"] = json!("abcd"),
             2 => {

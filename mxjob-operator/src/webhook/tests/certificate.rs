@@ -6,6 +6,7 @@ use super::*;
 
 const DAY: Duration = Duration::from_hours(24);
 
+// contract: 12.12
 #[tokio::test]
 async fn an_open_connection_outlives_a_renewal() {
     let now = SystemTime::now();
@@ -65,6 +66,7 @@ async fn the_certificate_is_for_its_names_and_no_longer_than_said() {
     }
 }
 
+// contract: 12.12
 #[tokio::test]
 async fn a_definition_is_installed_with_its_conversion() {
     let crd = || conversion::tests::definition(&["v1alpha1", "v1beta1", "v1"]);

@@ -23,15 +23,22 @@ async fn a_review_is_answered_and_counted() {
     assert_eq!(said.code, 200, "{said:?}");
 }
 
+// contract: 12.11
 #[tokio::test]
 async fn a_request_that_is_none_is_told_why() {
     let bench = Bench::start(echo).await;
     let deep = "[".repeat(100_000);
     let json = "application/json";
     for (line, kind, body, code, why) in [
-        ("GET /convert", json, "", 405, ""),
-        ("POST /", json, "{}", 404, ""),
-        ("POST /convert/more", json, "{}", 404, ""),
+        ("GET /convert", json, "", 405, "/convert takes POST alone"),
+        ("POST /", json, "{}", 404, "there is /convert alone"),
+        (
+            "POST /convert/more",
+            json,
+            "{}",
+            404,
+            "there is /convert alone",
+        ),
         (
             "POST /convert",
             "text/plain",
@@ -105,6 +112,10 @@ async fn more_than_memory_should_hold_is_refused() {
     });
     let said = answer(&mut reading).await;
     assert_eq!(said.code, 413, "{said:?}");
+    assert!(
+        said.text().contains("more than 134217728 bytes"),
+        "{said:?}"
+    );
     sending.abort();
     bench.works().await;
 }
@@ -144,6 +155,7 @@ fn break_down(_: &'static RoleTable, _: &Value) -> Value {
     panic!("as a mistake in the conversion would");
 }
 
+// contract: 12.11
 #[tokio::test]
 async fn a_conversion_that_breaks_is_an_error_of_that_request_alone() {
     let bench = Bench::start(break_down).await;

@@ -2,13 +2,15 @@
 
 use super::ListSubject;
 use super::words::{entries, role_named, role_of};
+use crate::api::v1alpha1::{JobSpec, ReplicaSpec};
 use crate::problem::Problem;
 use crate::role::{ListForm, RoleTable};
 use crate::schema::Place;
-use crate::schema::rule::Validation;
+use crate::schema::rule::{Validation, cel};
 
 const RUNTIME_ID: &str = "is immutable: the names of the job's pods are made of it";
-const TEMPLATE: &str = "the template of a role can be edited only when the job has ended";
+const TEMPLATE: &str = "the template of a role, its PsRootPort, mxImage and schedulerName can be edited only when \
+                        the job has ended";
 
 pub(super) fn runtime_id_cel() -> Validation {
     Validation::new(
@@ -37,10 +39,21 @@ pub(super) fn templates_cel(table: &RoleTable, form: ListForm) -> Validation {
         role_of(table, form, "e"),
         role_of(table, form, "f")
     );
-    let same = "has(e.template) && has(f.template) && e.template == f.template";
+    // A port that one side leaves to the default is not compared: an apply leaves it out again.
+    let same = "has(e.template) && has(f.template) && e.template == f.template && \
+                (!has(e.PsRootPort) || !has(f.PsRootPort) || e.PsRootPort == f.PsRootPort)";
+    let kept = |field: &str, default: &str| {
+        let value = |of: &str| format!("(has({of}.spec.{field}) ? {of}.spec.{field} : {default})");
+        format!("{} == {}", value("self"), value("oldSelf"))
+    };
+    let image = kept("mxImage", &cel::text(form.legacy.image));
+    let scheduler = kept("schedulerName", "''");
     Validation::new(
         Place::Object,
-        format!("!{there} || {finished} || {new}.all(e, {old}.all(f, {differ} || ({same})))"),
+        format!(
+            "!{there} || {finished} || \
+             ({image} && {scheduler} && {new}.all(e, {old}.all(f, {differ} || ({same}))))"
+        ),
         TEMPLATE,
     )
     .about(".spec.replicaSpecs")
@@ -51,9 +64,21 @@ pub(super) fn templates(table: &RoleTable, form: ListForm, job: &ListSubject<'_>
         return Vec::new();
     };
     let role = |entry| role_named(table, form, entry);
-    let edited = entries(job.spec).any(|(_, new)| {
-        entries(old).any(|(_, old)| role(old) == role(new) && old.template != new.template)
+    let port_edited = |one: &ReplicaSpec, other: &ReplicaSpec| {
+        let ports = one.ps_root_port.zip(other.ps_root_port);
+        ports.is_some_and(|(one, other)| one != other)
+    };
+    let template_edited = entries(job.spec).any(|(_, new)| {
+        let mut before = entries(old).filter(|(_, old)| role(old) == role(new));
+        before.any(|(_, old)| old.template != new.template || port_edited(old, new))
     });
+    let image = |spec: &JobSpec| {
+        let given = spec.mx_image.clone();
+        given.unwrap_or_else(|| form.legacy.image.to_owned())
+    };
+    let scheduler = |spec: &JobSpec| spec.scheduler_name.clone().unwrap_or_default();
+    let edited =
+        template_edited || image(old) != image(job.spec) || scheduler(old) != scheduler(job.spec);
     let problem = edited.then(|| Problem::error("spec.replicaSpecs", TEMPLATE));
     problem.into_iter().collect()
 }
