@@ -169,8 +169,16 @@ async fn an_edit_at_an_older_version_keeps_what_that_version_cannot_show() -> Re
         .create(&with(training("digits", 1, 2), more))
         .await?;
     let made = serde_json::to_value(&made.spec)?;
-    world.bench.phase("digits", "Running").await?;
-    let status = world.at("v1").get("digits").await?.data["status"].clone();
+    // Then the operator has nothing more to write.
+    let status = until("all of digits to be ready", PATIENCE, || async {
+        let status = world.at("v1").get("digits").await?.data["status"].clone();
+        Ok(if status["ready"] == "4/4" {
+            Seen::Done(status)
+        } else {
+            Seen::NotYet(status.to_string())
+        })
+    })
+    .await?;
     for version in ["v1alpha1", "v1beta1"] {
         // A label changes nothing of the spec, and the whole object is sent back as it was read.
         let jobs = world.at(version);
@@ -311,7 +319,7 @@ async fn a_manifest_is_applied_and_replaced_again_as_it_is() -> Result<()> {
         ("v1beta1", "kubeflow-v1beta1-tune-gpu.yaml"),
         ("v1", "kubeflow-v1-train.yaml"),
     ] {
-        let (jobs, mut manifest) = (world.at(version), sample(file)?);
+        let (jobs, manifest) = (world.at(version), sample(file)?);
         let name = manifest.name_any();
         jobs.patch(&name, &force, &Patch::Apply(&manifest)).await?;
         let job = world.bench.phase(&name, "Running").await?;
@@ -324,10 +332,20 @@ async fn a_manifest_is_applied_and_replaced_again_as_it_is() -> Result<()> {
         jobs.patch(&name, &PatchParams::default(), &merge)
             .await
             .with_context(|| format!("{version}: merged"))?;
-        manifest.metadata.resource_version = jobs.get(&name).await?.resource_version();
-        jobs.replace(&name, &PostParams::default(), &manifest)
-            .await
-            .with_context(|| format!("{version}: replaced"))?;
+        // As kubectl does it: at the version that is there, again when the operator writes meanwhile.
+        let what = format!("{name} to be replaced at {version}");
+        until(&what, PATIENCE, || async {
+            let mut manifest = manifest.clone();
+            manifest.metadata.resource_version = jobs.get(&name).await?.resource_version();
+            match jobs.replace(&name, &PostParams::default(), &manifest).await {
+                Ok(_) => Ok(Seen::Done(())),
+                Err(kube::Error::Api(status)) if status.is_conflict() => {
+                    Ok(Seen::NotYet(status.message.clone()))
+                }
+                Err(error) => Err(error.into()),
+            }
+        })
+        .await?;
         let job = world.bench.jobs.get(&name).await?;
         ensure!(serde_json::to_value(&job.spec)? == stored, "{:?}", job.spec);
     }
