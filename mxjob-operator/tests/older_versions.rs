@@ -129,11 +129,12 @@ fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
     );
     assert_refused(
         &MAP.replace("cleanPodPolicy: None", "successPolicy: Nobody"),
-        "job.yaml:5:3: error: spec.successPolicy: must be one of AllWorkers, not \"Nobody\"",
+        "job.yaml:5:3: error: spec.successPolicy: must be one of \"\", AllWorkers, not \"Nobody\"",
     );
     assert_refused(
         &MAP.replace("Worker:", "Server:"),
-        "job.yaml:6:3: error: spec.mxReplicaSpecs: Server needs a replica of Scheduler",
+        "job.yaml:6:3: error: spec.mxReplicaSpecs: MXTrain needs a Scheduler or a Worker (replicas 1 or more)\n\
+         job.yaml:7:5: error: spec.mxReplicaSpecs.Server: Server needs a Scheduler (replicas 1 or more)",
     );
 }
 

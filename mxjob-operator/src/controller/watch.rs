@@ -229,7 +229,7 @@ impl<V: Item + Send + 'static> Follower<V> {
             tracing::error!("{}", crd::missing(self.table));
         } else {
             let error = words(error);
-            tracing::warn!(resource = self.plural, error, "cannot watch, trying again");
+            tracing::warn!(resource = self.plural, %error, "cannot watch, trying again");
         }
     }
 }
