@@ -68,15 +68,20 @@ impl RealNode {
         let folder = supervisor.folder().to_owned();
         write_configuration(&folder, &plane.kubeconfig())?;
 
-        let commands = programs.commands(&folder, &plane.kubeconfig());
         let start = |(name, command): &(&str, Vec<String>)| supervisor.run(name, command);
-        let processes = commands.iter().map(start).collect::<Result<_>>()?;
+        let first = programs.before_the_kubelet(&folder, &plane.kubeconfig());
+        let processes = first.iter().map(start).collect::<Result<_>>()?;
         let image = supervisor.run("image", &image_command(&folder))?;
-        let node = Self {
+        let mut node = Self {
             supervisor,
             processes,
         };
+        // The kubelet gives up at once where containerd does not answer it; containerd has
+        // answered when it has taken the image.
         node.wait_for_image(&image).await?;
+        let command = programs.kubelet(&folder, &plane.kubeconfig());
+        let kubelet = node.supervisor.run("kubelet", &command)?;
+        node.processes.push(kubelet);
         node.wait_until_ready(plane.client().await?).await?;
         Ok(node)
     }
@@ -242,7 +247,11 @@ impl Programs {
         })
     }
 
-    fn commands(&self, folder: &Path, kubeconfig: &Path) -> [(&'static str, Vec<String>); 4] {
+    fn before_the_kubelet(
+        &self,
+        folder: &Path,
+        kubeconfig: &Path,
+    ) -> [(&'static str, Vec<String>); 3] {
         let folder = folder.display();
         let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
         [
@@ -257,7 +266,7 @@ impl Programs {
                 "kube-scheduler",
                 vec![
                     self.scheduler.display().to_string(),
-                    kubeconfig.clone(),
+                    kubeconfig,
                     "--leader-elect=false".to_owned(),
                     "--secure-port=0".to_owned(),
                 ],
@@ -269,18 +278,19 @@ impl Programs {
                     format!("-conf={folder}/Corefile"),
                 ],
             ),
-            (
-                "kubelet",
-                vec![
-                    self.kubelet.display().to_string(),
-                    format!("--config={folder}/kubelet.yaml"),
-                    kubeconfig,
-                    format!("--root-dir={folder}/kubelet"),
-                    format!("--cert-dir={folder}/kubelet-certificates"),
-                    format!("--hostname-override={NODE}"),
-                    format!("--node-ip={ADDRESS}"),
-                ],
-            ),
+        ]
+    }
+
+    fn kubelet(&self, folder: &Path, kubeconfig: &Path) -> [String; 7] {
+        let folder = folder.display();
+        [
+            self.kubelet.display().to_string(),
+            format!("--config={folder}/kubelet.yaml"),
+            format!("--kubeconfig={}", kubeconfig.display()),
+            format!("--root-dir={folder}/kubelet"),
+            format!("--cert-dir={folder}/kubelet-certificates"),
+            format!("--hostname-override={NODE}"),
+            format!("--node-ip={ADDRESS}"),
         ]
     }
 }
