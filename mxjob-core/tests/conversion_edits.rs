@@ -10,6 +10,7 @@
 mod versions;
 
 use mxjob_core::api::Version;
+use mxjob_core::conversion::CONVERSION_ANNOTATION;
 use serde_json::{Value, json};
 use versions::{annotation, object, to};
 
@@ -290,17 +291,42 @@ fn a_status_write_changes_what_its_version_can_say() {
     assert_eq!(got["status"]["observedGeneration"], 3);
 }
 
+// contract: 12.6
 #[test]
-fn an_end_is_kept_also_without_the_annotation() {
-    for (kind, state) in [("Succeeded", "Succeeded"), ("Failed", "Failed")] {
-        for version in [Version::V1Alpha1, Version::V1Beta1] {
-            let mut job = training();
-            job["status"]["conditions"] = json!([
-                {"type": "Created", "status": "True"}, {"type": kind, "status": "True"}]);
-            let got = to(Version::V1, &versions::bare(to(version, &job)));
-            let job = mxjob_core::Job::read(versions::TABLE, &got);
-            assert!(job.status.is_finished(), "{got}");
-            assert_eq!(to(Version::V1Alpha1, &got)["status"]["state"], state);
-        }
+fn a_replace_leaves_the_status_as_it_was() {
+    let job = training();
+    for version in [Version::V1Alpha1, Version::V1Beta1] {
+        let got = to(Version::V1, &versions::bare(to(version, &job)));
+        assert_eq!(got["status"], job["status"]);
+        assert_ne!(
+            got["spec"], job["spec"],
+            "{version}: the annotation was of no use"
+        );
+    }
+}
+
+/// Who may write a job may write its annotation, and not its status.
+#[test]
+fn an_annotation_changes_no_status() {
+    let job = training();
+    for version in [Version::V1Alpha1, Version::V1Beta1] {
+        let mut view = to(version, &job);
+        let mut held = annotation(&view).unwrap();
+        let leaf = json!({"path": ["status", "observedGeneration"], "was": 3, "is": 9});
+        held["rest"]["v1"].as_array_mut().unwrap().push(leaf);
+        view["metadata"]["annotations"][CONVERSION_ANNOTATION] = held.to_string().into();
+        assert_eq!(to(Version::V1, &view)["status"], job["status"]);
+    }
+}
+
+/// What is held of a status is about nothing else: who may write that may not write a spec.
+#[test]
+fn a_status_changes_no_spec() {
+    let job = training();
+    for version in [Version::V1Alpha1, Version::V1Beta1] {
+        let mut view = to(version, &job);
+        let leaf = json!([{"path": ["spec", "failurePolicy", "maxRestarts"], "was": 1, "is": 9}]);
+        view["status"]["rest"] = leaf.to_string().into();
+        assert_eq!(to(Version::V1, &view)["spec"], job["spec"]);
     }
 }

@@ -68,6 +68,13 @@ proptest! {
         prop_assert_eq!(to(Version::V1, &view), object);
     }
 
+    /// A replaced object has no annotation; its status is the server's.
+    #[test]
+    fn a_view_without_its_annotation_has_the_whole_status(object in stored(), version in version()) {
+        let replaced = to(Version::V1, &bare(to(version, &object)));
+        prop_assert_eq!(replaced.get("status"), object.get("status"));
+    }
+
     #[test]
     fn any_number_of_versions_on_the_way_change_nothing(
         object in stored(),

@@ -85,6 +85,9 @@ pub struct JobStatus {
     /// How the replicas of each role go.
     #[serde(default)]
     pub replica_statuses: Vec<ReplicaStatus>,
+    /// What the status of v1 says beyond this, as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<String>,
 }
 
 /// How the replicas of one role go.

@@ -56,4 +56,7 @@ pub struct JobStatus {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Time>,
+    /// What the status of v1 says beyond this, as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<String>,
 }

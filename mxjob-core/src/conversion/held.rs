@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::rest::Leaf;
+use super::sections::{REST, STATUS, Sections, fields_mut};
 use crate::api::Version;
 
 /// Annotation of objects whose version cannot say all that there is, as JSON:
@@ -73,6 +74,30 @@ impl Held {
             .flatten()
             .filter_map(Leaf::read)
             .collect()
+    }
+}
+
+/// Takes what a view's status cannot say of the stored one out of it.
+pub(super) fn take_status(content: &mut Sections) -> Vec<Leaf> {
+    let status = fields_mut(content, STATUS);
+    let text = status.and_then(|status| status.shift_remove(REST));
+    let leaves = text.and_then(|text| serde_json::from_str::<Vec<Value>>(text.as_str()?).ok());
+    let leaves = leaves.unwrap_or_default();
+    // Of the status alone: who may write that may not write the rest.
+    let leaves = leaves.iter().filter_map(Leaf::read);
+    leaves.filter(|leaf| leaf.section() == STATUS).collect()
+}
+
+/// Puts it there, as JSON. The API server keeps it with the status: a write of the main resource
+/// changes neither.
+pub(super) fn put_status(leaves: Vec<Leaf>, content: &mut Sections) {
+    if leaves.is_empty() {
+        return;
+    }
+    let mut leaves: Value = leaves.into_iter().map(Leaf::write).collect();
+    leaves.sort_all_objects();
+    if let Some(status) = fields_mut(content, STATUS) {
+        status.insert(REST.to_owned(), leaves.to_string().into());
     }
 }
 

@@ -5,8 +5,7 @@
 //! [`CONVERSION_ANNOTATION`], found by going there and back and looking what has changed:
 //!
 //! * A stored object holds what v1 cannot say of the spec that an older version was given.
-//! * A view holds what its version cannot say of the stored object: fields of its spec, of its
-//!   status, and of its own annotation.
+//! * A view holds what its version cannot say of the stored object's spec and annotation.
 //!
 //! On the way back each difference is put where it was, unless that place has changed since: an edit
 //! wins over what is held about the same place and leaves the rest alone. Conversion never fails on
@@ -21,21 +20,16 @@
 //! The status of a view is derived from the stored one, and the way back must give the stored one
 //! again. The API server does not do that by itself: for a write of the main resource it takes the
 //! status from the stored object *as the version of the request shows it*, and converts it back. So
-//! the part of the stored status that an older version cannot show is in the view's annotation too.
-//! From this follows:
+//! what an older version cannot show of the stored status is a field of the view's status, `rest`,
+//! and comes and goes with it. From this follows:
 //!
-//! * Patch, apply and update of a view that was read leave the stored status as it was.
-//! * A status write at an older version changes what that version can say; the rest stays, because
-//!   the server takes the annotation of such a write from the stored object.
-//! * Who replaces an object without the annotation takes what is held with it. Of the status there
-//!   remains what the old words say: that the job was accepted, and how it has ended. A job made at
-//!   v1 that is replaced so by a v1alpha1 manifest counts as made at v1alpha1.
-//! * A manifest should not have the annotation. An old copy of it is harmless where the job has
-//!   changed, and elsewhere brings back counts of restarts as they were.
-//! * The annotations of an object have room for 256 KiB. Where what a version cannot show is more
-//!   than that, the API server refuses the view, not the stored object.
-//! * Whoever may write a job may write its annotation, and with it what a status at an older version
-//!   turns into at v1.
+//! * A patch, an apply, an update and a replace leave the stored status as it was, whatever becomes
+//!   of the annotation; the annotation says nothing of a status.
+//! * A status write at an older version changes what that version can say.
+//! * Who replaces an object without the annotation takes what its spec held there. A job made at v1
+//!   that is replaced so by a v1alpha1 manifest counts as made at v1alpha1.
+//! * The annotations of an object have room for 256 KiB. Where what a version cannot show of a spec
+//!   is more than that, the API server refuses the view, not the stored object.
 
 mod held;
 mod phase;
@@ -57,7 +51,7 @@ use crate::api::Version;
 use crate::role::{Legacy, ListForm, RoleTable};
 use held::{Held, rest_of};
 use rest::{apply, diff};
-use sections::{REST, Sections};
+use sections::{REST, STATUS, Sections};
 
 /// Why a value is no object of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -196,7 +190,7 @@ impl Older {
     /// What v1 cannot say of `content` when it gives `back`. The status is not the user's to keep.
     fn lost(&self, back: &Sections, content: &Sections) -> Map<String, Value> {
         let mut lost = diff(back, content);
-        lost.retain(|leaf| leaf.section() != sections::STATUS);
+        lost.retain(|leaf| leaf.section() != STATUS);
         rest_of(self.version(), lost)
     }
 
@@ -208,9 +202,12 @@ impl Older {
             .into_iter()
             .partition(|leaf| leaf.section() == REST);
         let mut content = sections::take(table, self.version(), object);
+        let of_status = held::take_status(&mut content);
         self.fill(table, &mut content);
         let mut v1 = self.up(table, &content);
-        apply(&of_content, &mut v1);
+        // An annotation is anybody's to write, a status is not.
+        let of_content = of_content.iter().filter(|leaf| leaf.section() != STATUS);
+        apply(of_content.chain(&of_status), &mut v1);
         let v1 = sections::settled(table, Version::V1, v1);
         let lost = self.lost(&self.down(table, &v1), &content);
         let mut rest = Sections::from_iter([(REST.to_owned(), Value::Object(lost))]);
@@ -236,12 +233,16 @@ impl Older {
         let mut content = sections::settled(table, self.version(), content);
         let lost = self.lost(&shown, &content);
         if let Some(status) = self.status(table, &v1, &content) {
-            content.insert(sections::STATUS.to_owned(), status);
+            content.insert(STATUS.to_owned(), status);
         }
         let mut back = self.up(table, &content);
         back.insert(REST.to_owned(), Value::Object(lost));
         v1.insert(REST.to_owned(), Value::Object(held.rest));
-        let rest = rest_of(Version::V1, diff(&back, &v1));
+        let (of_status, rest): (Vec<_>, Vec<_>) = diff(&back, &v1)
+            .into_iter()
+            .partition(|leaf| leaf.section() == STATUS);
+        held::put_status(of_status, &mut content);
+        let rest = rest_of(Version::V1, rest);
         sections::put(table, self.version(), content, object);
         if held.origin != self.version() || !rest.is_empty() {
             Held { rest, ..held }.put(object);

@@ -37,6 +37,7 @@ pub(super) fn down(table: &RoleTable, v1: &Sections, content: &Sections, status:
         reason: reason.cloned().unwrap_or_default(),
         state: state.to_owned(),
         replica_statuses: table.listed_roles().filter_map(entry).collect(),
+        rest: None,
     })
 }
 
