@@ -11,8 +11,9 @@ use super::backoff;
 use super::key::JobKey;
 use super::reconcile::{Next, Operator};
 
-/// Jobs that are looked at at the same time. Their requests take turns at the throttle.
-const WORKERS: usize = 64;
+/// Jobs that are looked at at the same time, as many as requests may run: of some jobs there is only
+/// one. They take turns at the throttle.
+const WORKERS: usize = 128;
 /// How often unconfirmed answers are looked through.
 const SWEEP: Duration = Duration::from_secs(10);
 /// What a worker may need to finish what it has begun; the whole stop takes less than 5 s.
