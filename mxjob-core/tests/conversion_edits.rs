@@ -211,7 +211,52 @@ fn a_job_made_at_v1alpha1_is_known_by_it_also_when_nothing_is_lost() {
     let stored = to(Version::V1, &object(Version::V1Alpha1, spec.clone()));
     let held = json!({"origin": "v1alpha1", "rest": {}});
     assert_eq!(annotation(&stored), Some(held));
-    assert_eq!(to(Version::V1Alpha1, &stored)["spec"], spec);
+    let mut shown = spec;
+    shown["RuntimeId"] = json!("e9c9");
+    assert_eq!(to(Version::V1Alpha1, &stored)["spec"], shown);
+}
+
+// contract: 12.14
+#[test]
+fn a_runtime_id_is_shown_and_not_held_unless_it_is_the_users_own() {
+    let list = json!([{"template": template("i")}]);
+    let alpha = |id: Value| {
+        let mut job = object(Version::V1Alpha1, json!({ "replicaSpecs": list }));
+        job["spec"]["RuntimeId"] = id;
+        job
+    };
+    let id = |stored: &Value| to(Version::V1Alpha1, stored)["spec"]["RuntimeId"].clone();
+    let held = |stored: &Value| annotation(stored).unwrap().to_string();
+    let plain = to(Version::V1, &alpha(Value::Null));
+    // What was shown comes back with the next write, and an empty one is none.
+    for job in [
+        alpha(json!("e9c9")),
+        alpha(json!("")),
+        to(Version::V1Alpha1, &plain),
+    ] {
+        let stored = to(Version::V1, &job);
+        assert_eq!(stored, plain);
+        assert_eq!(id(&stored), "e9c9");
+    }
+    assert!(!held(&plain).contains("RuntimeId"), "{}", held(&plain));
+
+    let own = to(Version::V1, &alpha(json!("ab12")));
+    assert_eq!(id(&own), "ab12");
+    for (stored, wanted) in [(&plain, "vri6"), (&own, "ab12")] {
+        // Out of a backup, or a copy.
+        let mut elsewhere = stored.clone();
+        elsewhere["metadata"]["uid"] = json!("u-2");
+        assert_eq!(id(&elsewhere), wanted);
+    }
+    let mut manifest = plain.clone();
+    manifest["metadata"].as_object_mut().unwrap().remove("uid");
+    assert_eq!(id(&manifest), Value::Null);
+    let map = json!({"mxReplicaSpecs": {"Worker": {"template": template("i")}}});
+    assert_eq!(
+        id(&object(Version::V1, map)),
+        Value::Null,
+        "its pods have none"
+    );
 }
 
 #[test]

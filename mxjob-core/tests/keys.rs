@@ -198,9 +198,12 @@ fn mode_keeps_roles_apart() {
 fn chief_is_the_first_of_its_list_that_is_there() {
     let chief = |manifest: &Value| {
         let spec: Spec = job(manifest).spec.unwrap();
-        spec.chief().map(|role| role.role.name)
+        let chiefs = spec
+            .chiefs()
+            .map(|one| (Farm::TABLE.role(one.role).name, one.index));
+        chiefs.collect::<Vec<_>>()
     };
-    assert_eq!(chief(&harvest()), Some("Farmer"));
+    assert_eq!(chief(&harvest()), [("Farmer", 0)]);
     assert!(has(
         &errors(&json!({"Crow": role("caw")})),
         "needs a Farmer or a Hand"

@@ -5,7 +5,7 @@
 mod support;
 
 use k8s_openapi::api::core::v1::{Pod, Service};
-use mxjob_core::wiring::{Addresses, Wiring};
+use mxjob_core::wiring::{Addresses, Wiring, names};
 use mxjob_core::{Job, MxRole, ReplicaRole};
 use serde_json::{Value, json};
 use support::{MX, set};
@@ -254,7 +254,8 @@ fn what_the_kubelet_restarts_follows_the_role_and_never_a_failure_policy() {
 
 #[test]
 fn a_name_stands_for_a_replica_only_as_it_would_be_written() {
-    let parse = |name: &str| mxjob_core::wiring::names::parse(MxRole::TABLE, "job", name);
+    let job = Job::read(MxRole::TABLE, &json!({"metadata": {"name": "job"}}));
+    let parse = |name: &str| names::parse(&job, name);
     assert_eq!(parse("job-worker-10"), Some(MX.worker(10)));
     for other in [
         "job-Worker-1",

@@ -10,9 +10,10 @@ use serde_json::Value;
 
 use crate::api::v1::JobSpec;
 use crate::api::{Version, v1alpha1};
+use crate::job::JobMeta;
 use crate::problem::Problem;
 use crate::role::RoleTable;
-use crate::schema::rule::{Before, ListRule, ListSubject, Rule, Subject};
+use crate::schema::rule::{Before, ListRule, ListSubject, Rule, Subject, too_long};
 
 pub use crate::schema::Path;
 pub use crate::schema::rule::MAX_REPLICAS;
@@ -55,6 +56,13 @@ pub fn rules(table: &'static RoleTable, name: &str, spec: &JobSpec) -> Vec<Probl
     );
     problems.extend(operator::port_clashes(table, spec));
     problems
+}
+
+/// Judges the names of the pods of a job that has a runtime id. For a spec that breaks no rule.
+pub(crate) fn pod_names(table: &RoleTable, meta: &JobMeta, spec: &JobSpec) -> Vec<Problem> {
+    let run = meta.run.as_deref();
+    let judged = run.map(|run| too_long(table, &meta.name, Some(run), spec));
+    judged.unwrap_or_default()
 }
 
 /// Judges an edit as admission does; `finished`: the job had succeeded or failed before it.

@@ -35,7 +35,12 @@ impl Held {
         if annotations.is_empty() {
             metadata.shift_remove("annotations");
         }
-        let mut held: Value = serde_json::from_str(text.as_str()?).ok()?;
+        Self::parse(text.as_str()?)
+    }
+
+    /// Reads the annotation's text.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut held: Value = serde_json::from_str(text).ok()?;
         let origin = Version::parse(held.get("origin")?.as_str()?)?;
         let rest = match held.get_mut("rest").map(Value::take) {
             Some(Value::Object(rest)) => rest,

@@ -37,6 +37,8 @@ mod place;
 mod port;
 mod rest;
 mod review;
+mod runtime_id;
+mod said;
 mod sections;
 mod v1alpha1;
 mod v1beta1;
@@ -44,6 +46,7 @@ mod v1beta1;
 pub use held::{CONVERSION_ANNOTATION, forget};
 pub use place::path_before;
 pub use review::review;
+pub(crate) use said::Said;
 
 use serde_json::{Map, Value};
 
@@ -78,7 +81,7 @@ pub fn convert(table: &'static RoleTable, object: Value, to: Version) -> Result<
         return Err(Foreign::NoObject);
     };
     let from = version(table, &object)?;
-    let target = Older::of(table, to);
+    let target = Older::of(table, to, &object);
     if Version::of(table).all(|known| known != to) {
         let found = format!("{}/{to}", table.crd.group);
         return Err(foreign(table, "desiredAPIVersion", &found));
@@ -86,7 +89,7 @@ pub fn convert(table: &'static RoleTable, object: Value, to: Version) -> Result<
     if from == to {
         return Ok(Value::Object(object));
     }
-    if let Some(older) = Older::of(table, from) {
+    if let Some(older) = Older::of(table, from, &object) {
         older.raise(table, &mut object);
     }
     if let Some(older) = target {
@@ -132,15 +135,23 @@ fn foreign(table: &RoleTable, field: &'static str, found: &str) -> Foreign {
 
 /// A version before v1.
 enum Older {
-    V1Alpha1(ListForm),
+    V1Alpha1 {
+        form: ListForm,
+        /// Of the object; empty: it has none yet.
+        uid: String,
+    },
     V1Beta1(&'static Legacy),
 }
 
 impl Older {
     /// `None`: it is v1, or the resource has no such version.
-    fn of(table: &RoleTable, version: Version) -> Option<Self> {
+    fn of(table: &RoleTable, version: Version, object: &Map<String, Value>) -> Option<Self> {
+        let uid = object
+            .get("metadata")
+            .and_then(|meta| meta.get("uid")?.as_str());
+        let uid = uid.unwrap_or_default().to_owned();
         match version {
-            Version::V1Alpha1 => table.list_form().map(Self::V1Alpha1),
+            Version::V1Alpha1 => table.list_form().map(|form| Self::V1Alpha1 { form, uid }),
             Version::V1Beta1 => table.crd.legacy.map(Self::V1Beta1),
             Version::V1 => None,
         }
@@ -148,7 +159,7 @@ impl Older {
 
     fn version(&self) -> Version {
         match self {
-            Self::V1Alpha1(_) => Version::V1Alpha1,
+            Self::V1Alpha1 { .. } => Version::V1Alpha1,
             Self::V1Beta1(_) => Version::V1Beta1,
         }
     }
@@ -156,7 +167,7 @@ impl Older {
     /// Shows the defaults. What is shown already stays.
     fn fill(&self, table: &RoleTable, content: &mut Sections) {
         match self {
-            Self::V1Alpha1(form) => v1alpha1::fill(table, form, content),
+            Self::V1Alpha1 { form, .. } => v1alpha1::fill(table, form, content),
             Self::V1Beta1(_) => v1beta1::fill(table, content),
         }
     }
@@ -164,7 +175,7 @@ impl Older {
     /// The lossy way to v1.
     fn up(&self, table: &RoleTable, content: &Sections) -> Sections {
         match self {
-            Self::V1Alpha1(form) => v1alpha1::up(table, form, content),
+            Self::V1Alpha1 { form, .. } => v1alpha1::up(table, form, content),
             Self::V1Beta1(legacy) => v1beta1::up(legacy, content),
         }
     }
@@ -172,7 +183,7 @@ impl Older {
     /// The lossy way from v1 of all but the status, with the defaults shown.
     fn down(&self, table: &RoleTable, v1: &Sections) -> Sections {
         match self {
-            Self::V1Alpha1(form) => v1alpha1::down(table, form, v1),
+            Self::V1Alpha1 { form, .. } => v1alpha1::down(table, form, v1),
             Self::V1Beta1(_) => v1beta1::down(table, v1),
         }
     }
@@ -182,7 +193,7 @@ impl Older {
         let status = v1.get(sections::STATUS)?;
         Some(match (self, status) {
             (_, status) if !status.is_object() => status.clone(),
-            (Self::V1Alpha1(_), status) => phase::down(table, v1, content, status),
+            (Self::V1Alpha1 { .. }, status) => phase::down(table, v1, content, status),
             (Self::V1Beta1(_), status) => v1beta1::status(status),
         })
     }
@@ -203,6 +214,9 @@ impl Older {
             .partition(|leaf| leaf.section() == REST);
         let mut content = sections::take(table, self.version(), object);
         let of_status = held::take_status(&mut content);
+        if let Self::V1Alpha1 { uid, .. } = self {
+            runtime_id::hide(uid, &mut content);
+        }
         self.fill(table, &mut content);
         let mut v1 = self.up(table, &content);
         // An annotation is anybody's to write, a status is not.
@@ -242,6 +256,11 @@ impl Older {
             .into_iter()
             .partition(|leaf| leaf.section() == STATUS);
         held::put_status(of_status, &mut content);
+        if let Self::V1Alpha1 { uid, .. } = self
+            && held.origin == Version::V1Alpha1
+        {
+            runtime_id::show(uid, &mut content);
+        }
         let rest = rest_of(Version::V1, rest);
         sections::put(table, self.version(), content, object);
         if held.origin != self.version() || !rest.is_empty() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Container, ContainerPort, PodTemplateSpec};
 
-use super::{FailureRule, FailureSpec, RoleSpec, Spec};
+use super::{FailureRule, FailureSpec, Profile, RoleSpec, Spec};
 use crate::api::v1::{self, FailurePolicy, JobSpec, ReplicaSpec};
 use crate::exit_codes::ExitCodes;
 use crate::problem::Problem;
@@ -45,6 +45,7 @@ pub(super) fn spec(table: &'static RoleTable, spec: &JobSpec) -> Result<Spec, Pr
         backoff_limit: run.backoff_limit.or(spec.backoff_limit),
         retryable,
         suspend: run.suspend.unwrap_or(false),
+        profile: Profile::default(),
     })
 }
 
@@ -106,6 +107,7 @@ fn role(table: &'static RoleTable, id: RoleId, spec: &ReplicaSpec) -> RoleSpec {
             .restart_policy
             .or(role.restart.first().copied())
             .unwrap_or_default(),
+        own_restart: None,
         label: annotated.or_else(|| spec.label.clone()).unwrap_or_default(),
         port,
         template: Arc::new(template),

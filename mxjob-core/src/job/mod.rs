@@ -2,6 +2,7 @@
 
 mod attempt;
 mod defaults;
+mod profile;
 mod read;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 pub use attempt::Attempt;
 pub use defaults::LABEL_ANNOTATION;
+pub use profile::{NO_RUN, Profile};
 pub(crate) use read::status as read_status;
 
 use crate::api::v1::{CleanPodPolicy, FailureAction, JobStatus, Services, SuccessPolicy};
@@ -49,6 +51,8 @@ pub struct JobMeta {
     pub managed_elsewhere: bool,
     /// Seconds that it is kept after its end, whatever the rest of its spec says.
     pub ttl: Option<i64>,
+    /// Its runtime id: stands in names of pods and services. `None`: it has none.
+    pub run: Option<String>,
 }
 
 /// What a job asks for, with every default filled in.
@@ -74,6 +78,8 @@ pub struct Spec {
     pub retryable: ExitCodes,
     /// It is to have no pods for now.
     pub suspend: bool,
+    /// What an older version adds.
+    pub profile: Profile,
 }
 
 impl Spec {
@@ -94,9 +100,16 @@ impl Spec {
     pub fn restart_policy_of_pods(&self, role: &RoleSpec) -> RestartPolicy {
         match role.restart {
             _ if self.failure.is_some() => RestartPolicy::Never,
-            RestartPolicy::ExitCode => RestartPolicy::Never,
+            RestartPolicy::ExitCode => role.own_restart.unwrap_or(RestartPolicy::Never),
             policy => policy,
         }
+    }
+
+    /// True when the kubelet restarts the containers of that role's pods and exit codes decide
+    /// nevertheless: then the job's container is looked at, not its pod.
+    pub fn is_judged_in_place(&self, role: &RoleSpec) -> bool {
+        role.restart == RestartPolicy::ExitCode
+            && self.restart_policy_of_pods(role) != RestartPolicy::Never
     }
 
     /// How many replicas the job wants in all.
@@ -109,12 +122,16 @@ impl Spec {
         self.roles.iter().flat_map(RoleSpec::replicas)
     }
 
-    /// The chief: the first of the mode's chief roles that has replicas.
-    pub fn chief(&self) -> Option<&RoleSpec> {
-        self.mode
-            .chief
-            .iter()
-            .find_map(|name| self.role_named(name).filter(|role| role.replicas > 0))
+    /// The chief replicas: the one that the job names, or all of the first of the mode's chief roles
+    /// that has replicas.
+    pub fn chiefs(&self) -> impl Iterator<Item = Replica> {
+        let named = self.profile.chief;
+        let mut roles = self.mode.chief.iter();
+        let by_mode = roles.find_map(|name| self.role_named(name).filter(|role| role.replicas > 0));
+        let by_mode = by_mode.filter(|_| named.is_none());
+        named
+            .into_iter()
+            .chain(by_mode.into_iter().flat_map(RoleSpec::replicas))
     }
 
     /// The roles that the job waits for after its chief, those with replicas.
@@ -137,6 +154,9 @@ pub struct RoleSpec {
     pub replicas: u32,
     /// What happens when one fails.
     pub restart: RestartPolicy,
+    /// What the kubelet does with containers where `restart` leaves that to the template; `None`:
+    /// it does not.
+    pub own_restart: Option<RestartPolicy>,
     /// Its label in the layout variable.
     pub label: String,
     /// The port that its replicas listen on.

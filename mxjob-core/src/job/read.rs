@@ -3,9 +3,10 @@
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
-use super::{Job, JobMeta, Spec, defaults};
+use super::{Job, JobMeta, Spec, defaults, profile};
 use crate::api::v1::{ConditionType, JobSpec, JobStatus};
 use crate::check;
+use crate::conversion::Said;
 use crate::problem::Problem;
 use crate::role::RoleTable;
 
@@ -28,7 +29,12 @@ impl Job {
             })
             .filter(|ttl| *ttl >= 0);
         let status = object.get("status").map(status).unwrap_or_default();
-        let spec = spec(table, &meta, object);
+        let said = Said::of(table, object);
+        let run = said.as_ref().map(profile::run).transpose();
+        meta.run = run.as_ref().ok().cloned().flatten();
+        let spec = run
+            .map_err(|problem| vec![problem])
+            .and_then(|_| spec(table, &meta, object, said.as_ref()));
         Self {
             table,
             meta,
@@ -73,6 +79,7 @@ fn meta(meta: &Value) -> JobMeta {
             .is_some_and(|time| !time.is_null()),
         managed_elsewhere: false,
         ttl: None,
+        run: None,
     }
 }
 
@@ -109,12 +116,23 @@ fn readable(value: &Value, reads: &dyn Fn(&Value) -> bool) -> Option<Value> {
     reads(&left).then_some(left)
 }
 
-fn spec(table: &'static RoleTable, meta: &JobMeta, object: &Value) -> Result<Spec, Vec<Problem>> {
+fn spec(
+    table: &'static RoleTable,
+    meta: &JobMeta,
+    object: &Value,
+    said: Option<&Said>,
+) -> Result<Spec, Vec<Problem>> {
     errors(check::structure(table, object))?;
     let spec: JobSpec = serde_json::from_value(object.get("spec").cloned().unwrap_or_default())
         .map_err(|error| vec![Problem::error("spec", error.to_string())])?;
     errors(check::rules(table, &meta.name, &spec))?;
-    defaults::spec(table, &spec).map_err(|problem| vec![problem])
+    errors(check::pod_names(table, meta, &spec))?;
+    let spec = defaults::spec(table, &spec);
+    let spec = spec.and_then(|spec| match said {
+        Some(said) => profile::apply(table, said, spec),
+        None => Ok(spec),
+    });
+    spec.map_err(|problem| vec![problem])
 }
 
 fn errors(problems: Vec<Problem>) -> Result<(), Vec<Problem>> {

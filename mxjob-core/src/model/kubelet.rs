@@ -13,8 +13,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::api::{Deletion, Part};
 use super::stored::{GRACE, Stored};
 use super::{Cluster, Report, Work};
-use crate::job::Replica;
-use crate::role::{RestartPolicy, RoleTable};
+use crate::job::{Job, Replica};
+use crate::role::RestartPolicy;
 use crate::wiring::names;
 
 /// Longest wait before a container is started again, in seconds; as the kubelet's.
@@ -57,8 +57,9 @@ enum Progress {
 impl NodePod {
     /// A fresh pod; `None` when its name is not that of a replica of the job, whose work alone is
     /// done here.
-    fn new(pod: &Pod, table: &'static RoleTable, job: &str) -> Option<Self> {
-        let replica = names::parse(table, job, pod.metadata.name.as_deref()?)?;
+    fn new(pod: &Pod, job: &Job) -> Option<Self> {
+        let replica = names::parse(job, pod.metadata.name.as_deref()?)?;
+        let table = job.table;
         let container = table
             .role(replica.role)
             .container
@@ -286,8 +287,7 @@ impl Cluster {
     }
 
     fn take_up(&mut self, name: &str, pod: Arc<Pod>) {
-        let job = self.job().map(|job| job.meta.name.as_str());
-        if let Some(node) = job.and_then(|job| NodePod::new(&pod, self.table, job)) {
+        if let Some(node) = self.job().and_then(|job| NodePod::new(&pod, job)) {
             self.work.push_back(Work::Start {
                 uid: node.uid.clone(),
                 pod,

@@ -236,13 +236,12 @@ impl Stored for StoredJob {
     }
 
     fn changed(&mut self) {
-        if !Arc::ptr_eq(&self.spec, &self.read) {
-            let name = json!({"name": self.metadata.name});
-            let job = Job::read(
-                self.job.table,
-                &json!({"metadata": name, "spec": *self.spec}),
-            );
+        let renamed = self.metadata.uid.as_deref() != Some(&self.job.meta.uid);
+        if renamed || !Arc::ptr_eq(&self.spec, &self.read) {
+            let object = json!({"metadata": self.metadata, "spec": *self.spec});
+            let job = Job::read(self.job.table, &object);
             self.job.meta.managed_elsewhere = job.meta.managed_elsewhere;
+            self.job.meta.run = job.meta.run;
             self.job.spec = job.spec;
             self.read = self.spec.clone();
         }

@@ -42,7 +42,7 @@ pub(super) fn write(
         all_ready += status.ready;
     }
     draft.status.ready = Some(format!("{all_ready}/{}", spec.wanted()));
-    draft.status.chief = chief(spec, memory, current);
+    draft.status.chief = chief(draft, spec, memory, current);
     columns(draft);
 }
 
@@ -60,16 +60,18 @@ pub(super) fn columns(draft: &mut Draft<'_>) {
 }
 
 /// `Scheduler/0 Running`: the first chief replica and its pod's phase.
-fn chief(spec: &Spec, memory: &Memory, current: &BTreeMap<Replica, &PodView>) -> Option<String> {
-    let chief = spec.chief()?;
-    let replica = Replica {
-        role: chief.id,
-        index: 0,
-    };
-    let phase = match current.get(&replica) {
+fn chief(
+    draft: &Draft<'_>,
+    spec: &Spec,
+    memory: &Memory,
+    current: &BTreeMap<Replica, &PodView>,
+) -> Option<String> {
+    let chief = spec.chiefs().next()?;
+    let phase = match current.get(&chief) {
         Some(pod) => pod.phase,
-        None if memory.has_completed(replica) => PodPhase::Succeeded,
+        None if memory.has_completed(chief) => PodPhase::Succeeded,
         None => PodPhase::Pending,
     };
-    Some(format!("{}/0 {}", chief.role.name, phase.name()))
+    let role = draft.job.table.role(chief.role).name;
+    Some(format!("{role}/{} {}", chief.index, phase.name()))
 }

@@ -63,7 +63,7 @@ pub(super) fn services(job: &Job, spec: &Spec) -> Vec<(String, Action)> {
         Services::PerJob => vec![(name.clone(), Action::CreateJobService)],
         Services::PerReplica => served(spec)
             .map(|replica| {
-                let name = names::replica(job.table, name, replica);
+                let name = names::replica(job, replica);
                 (name, Action::CreateService(replica))
             })
             .collect(),

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::PodView;
+use super::{Exit, PodView};
 use crate::api::v1::FailureAction;
 use crate::job::{FailureRule, Replica, RoleSpec, Spec};
 use crate::role::RestartPolicy;
@@ -37,13 +37,14 @@ pub(super) enum Response {
 
 impl Failure<'_> {
     pub(super) fn code(&self) -> i32 {
-        self.pod.and_then(|pod| pod.exit_code).unwrap_or(LOST)
+        let exit = self.pod.and_then(PodView::exit);
+        exit.map_or(LOST, |exit| exit.code)
     }
 
     /// When it happened, as far as anything tells: of a pod that never ran, when it was created.
     pub(super) fn at(&self) -> Option<Timestamp> {
         match self.pod {
-            Some(pod) => pod.finished_at.or(pod.created_at),
+            Some(pod) => pod.ended_at().or(pod.created_at),
             None => self.vanished_at,
         }
     }
@@ -102,9 +103,41 @@ impl Failure<'_> {
     fn by_role(&self, spec: &Spec) -> Response {
         match self.role.restart {
             RestartPolicy::Never => Response::FailJob,
+            _ if self.is_permanent(spec) => Response::FailJob,
             _ if self.disrupted => Response::Replace { counts: false },
             RestartPolicy::ExitCode if !spec.retryable.contains(self.code()) => Response::FailJob,
             _ => Response::Replace { counts: true },
         }
     }
+
+    fn is_permanent(&self, spec: &Spec) -> bool {
+        let exit = self.pod.and_then(PodView::exit);
+        exit.is_some_and(|exit| has_permanent_reason(&exit, spec))
+    }
+}
+
+/// True when the pod's replica has failed, although the kubelet would restart its container.
+pub(super) fn is_over_in_place(spec: &Spec, role: &RoleSpec, pod: &PodView) -> bool {
+    let for_good = |exit: &Exit| {
+        exit.code != 0 && (has_permanent_reason(exit, spec) || !spec.retryable.contains(exit.code))
+    };
+    is_in_place(spec, role, pod).is_some_and(|exit| for_good(&exit))
+}
+
+/// True when the pod's replica is done, although the kubelet would restart its container or waits
+/// for others.
+pub(super) fn is_done_in_place(spec: &Spec, role: &RoleSpec, pod: &PodView) -> bool {
+    is_in_place(spec, role, pod).is_some_and(|exit| exit.code == 0)
+}
+
+fn is_in_place(spec: &Spec, role: &RoleSpec, pod: &PodView) -> Option<Exit> {
+    let judged = spec.is_judged_in_place(role) && !pod.phase.is_final();
+    judged.then(|| pod.exit()).flatten()
+}
+
+fn has_permanent_reason(exit: &Exit, spec: &Spec) -> bool {
+    let reasons = spec.profile.permanent_reasons;
+    exit.reason
+        .as_ref()
+        .is_some_and(|reason| reasons.contains(&reason.as_str()))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::draft::Draft;
+use super::failure::is_done_in_place;
 use super::memory::Memory;
 use super::world::World;
 use super::{Action, Event, Observed, PodPhase, PodView, Target, restart, warnings};
@@ -31,11 +32,12 @@ pub(super) fn sort<'a>(
 /// Remembers what the pods of this life say.
 pub(super) fn look(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>, memory: &mut Memory) {
     for (replica, pod) in current {
+        let done = |role| pod.phase == PodPhase::Succeeded || is_done_in_place(spec, role, pod);
+        let succeeded = !pod.deleting && spec.role(replica.role).is_some_and(done);
         let role = memory.role_mut(replica.role);
         if pod.started {
             role.started.insert(replica.index);
         }
-        let succeeded = pod.phase == PodPhase::Succeeded && !pod.deleting;
         if succeeded && role.completed.insert(replica.index) {
             draft.event(exit_event(draft, &pod.name, pod.exit_code.unwrap_or(0)));
         }
@@ -87,7 +89,7 @@ pub(super) fn missing(observed: &Observed<'_>) -> Vec<String> {
     };
     spec.replicas()
         .filter(is_missing)
-        .map(|replica| names::replica(job.table, &job.meta.name, replica))
+        .map(|replica| names::replica(job, replica))
         .collect()
 }
 

@@ -37,7 +37,7 @@ use world::World;
 
 pub use account::{Account, Facts, Start};
 pub use debounce::Debounce;
-pub use observed::{ConfigMapView, Observed, PodPhase, PodView, ServiceView};
+pub use observed::{ConfigMapView, Exit, Observed, PodPhase, PodView, ServiceView};
 pub use wave::Wave;
 
 /// What to do next about one job, in this order: write the status (and stop when that fails), carry
@@ -163,7 +163,7 @@ impl Action {
     pub fn object(&self, job: &Job) -> String {
         match self {
             Self::CreateService(replica) | Self::CreatePod(replica, _) => {
-                names::replica(job.table, &job.meta.name, *replica)
+                names::replica(job, *replica)
             }
             Self::LabelPod(_, target)
             | Self::DeletePod(target)

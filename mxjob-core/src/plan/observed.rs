@@ -1,7 +1,7 @@
 //! What the planner looks at: small views of the objects in the cluster.
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodStatus, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, ContainerStateTerminated, Pod, PodStatus, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::stalled::CAUSES;
@@ -58,6 +58,8 @@ pub struct PodView {
     pub finished_at: Option<Timestamp>,
     /// Why the pod or the container failed, like `Evicted`, `OOMKilled` or `Error`.
     pub reason: Option<String>,
+    /// How that container ended its run before this one, in place.
+    pub last_exit: Option<Exit>,
     /// Preempted, evicted or drained: condition `DisruptionTarget`.
     pub disrupted: bool,
     /// A deletion has been asked for.
@@ -70,6 +72,27 @@ pub struct PodView {
     pub ran_until: Option<Timestamp>,
     /// When it was created.
     pub created_at: Option<Timestamp>,
+}
+
+/// How a container ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// Exit code.
+    pub code: i32,
+    /// `Completed`, `Error`, `OOMKilled`.
+    pub reason: Option<String>,
+    /// When.
+    pub at: Option<Timestamp>,
+}
+
+impl Exit {
+    fn of(ended: &ContainerStateTerminated) -> Self {
+        Self {
+            code: ended.exit_code,
+            reason: ended.reason.clone(),
+            at: ended.finished_at.as_ref().map(|time| time.0),
+        }
+    }
 }
 
 /// How a pod's life is going.
@@ -194,6 +217,7 @@ impl PodView {
         let main = containers.iter().find(|one| one.name == container);
         let state = main.and_then(|one| one.state.as_ref());
         let ended = state.and_then(|state| state.terminated.as_ref());
+        let last = main.and_then(|one| one.last_state.as_ref()?.terminated.as_ref());
         let restarts = main.map_or(0, |one| one.restart_count);
         let running = state.and_then(|state| state.running.as_ref());
         let (waiting, ran_until) = status.and_then(waiting).unzip();
@@ -231,6 +255,7 @@ impl PodView {
             reason: status
                 .and_then(|status| status.reason.clone())
                 .or_else(|| ended.and_then(|ended| ended.reason.clone())),
+            last_exit: last.map(Exit::of),
             disrupted: has("DisruptionTarget"),
             deleting: meta.deletion_timestamp.is_some(),
             container_restarts: restarts,
@@ -238,6 +263,24 @@ impl PodView {
             ran_until: ran_until.flatten(),
             created_at: meta.creation_timestamp.as_ref().map(|time| time.0),
         }
+    }
+}
+
+impl PodView {
+    /// How the job's container ended, the last time that it did; of a pod that has ended, with it.
+    pub(super) fn exit(&self) -> Option<Exit> {
+        let now = self.exit_code.map(|code| Exit {
+            code,
+            reason: self.reason.clone(),
+            at: self.finished_at,
+        });
+        let before = || self.last_exit.clone().filter(|_| !self.phase.is_final());
+        now.or_else(before)
+    }
+
+    /// When that was.
+    pub(super) fn ended_at(&self) -> Option<Timestamp> {
+        self.exit().and_then(|exit| exit.at)
     }
 }
 
@@ -270,8 +313,8 @@ fn container(meta: &ObjectMeta, table: &RoleTable) -> &'static str {
 fn is_labelled(meta: &ObjectMeta, table: &RoleTable) -> bool {
     let job = labels::owner(meta, table).map_or("", |owner| owner.name.as_str());
     let name = meta.name.as_deref().unwrap_or_default();
-    names::parse(table, job, name)
-        .is_none_or(|replica| labels::are_of(meta.labels.as_ref(), table, job, replica))
+    names::parts(table, job, name)
+        .is_none_or(|(replica, _)| labels::are_of(meta.labels.as_ref(), table, job, replica))
 }
 
 fn controller(meta: &ObjectMeta) -> Option<String> {

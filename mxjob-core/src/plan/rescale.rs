@@ -81,7 +81,7 @@ pub(super) fn remove(
         .chain(&world.strays)
         .for_each(|pod| draft.delete_pod(pod));
     for (name, service) in &world.services {
-        let replica = names::parse(draft.job.table, &draft.job.meta.name, name);
+        let replica = names::parse(draft.job, name);
         if replica.is_some_and(|replica| !is_wanted(replica)) {
             draft.delete_service(service);
         }

@@ -1,13 +1,14 @@
 //! One look at a job that is to run: what its pods say, who decides, what is missing.
 
 use super::draft::Draft;
-use super::failure::{Failure, Response};
+use super::failure::{self, Failure, Response};
 use super::finish::{self, End};
 use super::look::{self, Current, exit_event};
 use super::memory::Memory;
 use super::world::World;
 use super::{
-    PodPhase, accept, conditions, counts, create, rescale, restart, stalled, success, suspend,
+    PodPhase, PodView, accept, conditions, counts, create, rescale, restart, stalled, success,
+    suspend,
 };
 use crate::api::v1::ConditionType;
 use crate::job::{Replica, Spec};
@@ -24,7 +25,10 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     let (mut current, old) = look::sort(world, spec, &memory);
     rescale::remove(draft, world, spec, &mut memory, &old);
     look::look(draft, spec, &current, &mut memory);
-    let failures = failures(draft, world, spec, &mut memory, &current);
+    let mut failures = failures(draft, world, spec, &mut memory, &current);
+    if success::is_decided(spec, &memory) {
+        failures.clear();
+    }
     let rescaled = rescale::is_due(&draft.status, world, spec, &memory);
     let reached = !rescaled && success::is_reached(draft, spec, &memory, &current);
     if let Some(end) = end(draft, spec, &memory, &failures, reached) {
@@ -69,7 +73,11 @@ fn failures<'a>(
         }
         let pod = current.get(&replica).copied();
         let vanished = memory.has_started(replica) && !world.pods.contains_key(&replica);
-        if pod.is_some_and(|pod| pod.phase == PodPhase::Failed && !pod.deleting) || vanished {
+        let has_failed = |pod: &PodView| {
+            !pod.deleting
+                && (pod.phase == PodPhase::Failed || failure::is_over_in_place(spec, role, pod))
+        };
+        if pod.is_some_and(has_failed) || vanished {
             failed.push(Failure {
                 replica,
                 role,
@@ -211,8 +219,7 @@ fn note_running(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>) {
             .get(&replica)
             .is_some_and(|pod| pod.phase == PodPhase::Running && !pod.deleting)
     };
-    let running = spec.chief().is_some_and(|chief| chief.replicas().any(runs));
-    if running && !draft.status.is(ConditionType::Running) {
+    if spec.chiefs().any(runs) && !draft.status.is(ConditionType::Running) {
         let message = format!(
             "{} {} is running.",
             draft.job.table.crd.kind, draft.job.meta.name
@@ -223,7 +230,7 @@ fn note_running(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>) {
 }
 
 fn exited(draft: &mut Draft<'_>, failure: &Failure<'_>) {
-    if let Some((pod, code)) = failure.pod.and_then(|pod| Some((pod, pod.exit_code?))) {
-        draft.event(exit_event(draft, &pod.name, code));
+    if let Some((pod, exit)) = failure.pod.and_then(|pod| Some((pod, pod.exit()?))) {
+        draft.event(exit_event(draft, &pod.name, exit.code));
     }
 }

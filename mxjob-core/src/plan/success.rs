@@ -20,33 +20,43 @@ pub(super) fn is_reached(
     memory: &Memory,
     current: &BTreeMap<Replica, &PodView>,
 ) -> bool {
-    let done = |role: &RoleSpec| role.replicas().all(|replica| memory.has_completed(replica));
-    let workers_done = spec.workers().all(done);
-    if spec.success == SuccessPolicy::AllWorkers && spec.workers().next().is_some() {
-        return workers_done;
-    }
-    let Some(chief) = spec.chief().filter(|chief| done(chief)) else {
-        return false;
+    let decided = is_decided(spec, memory);
+    // What became of the others does not matter once the chief that decides is done.
+    let is_over = |replica: Replica| {
+        let over = |pod: &&PodView| decided && pod.phase.is_final();
+        memory.has_completed(replica) || current.get(&replica).is_some_and(over)
     };
-    workers_done || time_is_up(draft, chief, current)
+    let workers_over = spec
+        .workers()
+        .all(|role: &RoleSpec| role.replicas().all(is_over));
+    if by_all_workers(spec) {
+        return workers_over;
+    }
+    let mut chiefs = spec.chiefs().peekable();
+    if chiefs.peek().is_none() || !chiefs.all(|chief| memory.has_completed(chief)) {
+        return false;
+    }
+    workers_over || time_is_up(draft, spec, current)
+}
+
+/// True when the one replica that decides is done: no other can make the job fail any more.
+pub(super) fn is_decided(spec: &Spec, memory: &Memory) -> bool {
+    let named = spec.profile.chief.filter(|_| !by_all_workers(spec));
+    named.is_some_and(|chief| memory.has_completed(chief))
+}
+
+fn by_all_workers(spec: &Spec) -> bool {
+    spec.success == SuccessPolicy::AllWorkers && spec.workers().next().is_some()
 }
 
 /// The chief is done and workers are not: has their time passed?
-fn time_is_up(
-    draft: &mut Draft<'_>,
-    chief: &RoleSpec,
-    current: &BTreeMap<Replica, &PodView>,
-) -> bool {
-    let ends: Vec<Option<Timestamp>> = chief
-        .replicas()
-        .map(|replica| current.get(&replica).and_then(|pod| pod.finished_at))
+fn time_is_up(draft: &mut Draft<'_>, spec: &Spec, current: &BTreeMap<Replica, &PodView>) -> bool {
+    let ends: Option<Vec<Timestamp>> = spec
+        .chiefs()
+        .map(|chief| current.get(&chief).and_then(|pod| pod.ended_at()))
         .collect();
     // A chief pod that is gone says nothing any more: nothing is left to wait by.
-    let Some(last) = ends
-        .into_iter()
-        .collect::<Option<Vec<_>>>()
-        .and_then(|ends| ends.into_iter().max())
-    else {
+    let Some(last) = ends.and_then(|ends| ends.into_iter().max()) else {
         return true;
     };
     draft.passed(last, WORKERS_MAY_GO_ON)

@@ -55,7 +55,7 @@ impl<'a> World<'a> {
         }
         for pod in observed.pods {
             let ours = pod.owner.as_deref() == Some(uid);
-            match (names::parse(job.table, &job.meta.name, &pod.name), ours) {
+            match (names::parse(job, &pod.name), ours) {
                 (Some(replica), true) => {
                     world.pods.insert(replica, pod);
                 }

@@ -64,6 +64,26 @@ pub struct Legacy {
     pub chief: &'static str,
     /// The image of a v1alpha1 container that names none.
     pub image: &'static str,
+    /// Labels of the pods and services of a v1alpha1 job, beside those of every job.
+    pub labels: &'static [(&'static str, LabelValue)],
+    /// Reasons of a container that ended in a v1alpha1 job for good, whatever its exit code.
+    pub permanent_reasons: &'static [&'static str],
+}
+
+/// What a label says of a replica's pod or service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LabelValue {
+    /// This.
+    Text(&'static str),
+    /// The job's name.
+    Job,
+    /// Its runtime id.
+    Run,
+    /// The role, in capitals.
+    Role,
+    /// The index.
+    Index,
 }
 
 impl Legacy {
@@ -74,5 +94,14 @@ impl Legacy {
         worker: "Worker",
         chief: "Scheduler",
         image: "jzp1025/mxnet:test",
+        labels: &[
+            ("kubeflow.org", LabelValue::Text("")),
+            ("app", LabelValue::Text("mxnet-job")),
+            ("mx_job_name", LabelValue::Job),
+            ("runtime_id", LabelValue::Run),
+            ("job_type", LabelValue::Role),
+            ("task_index", LabelValue::Index),
+        ],
+        permanent_reasons: &["OOMKilled"],
     };
 }

@@ -17,7 +17,7 @@ pub mod table;
 use std::fmt;
 use std::hash::Hash;
 
-pub use crd::{Crd, Legacy};
+pub use crd::{Crd, LabelValue, Legacy};
 pub use custom::{Custom, Customized, EditPod, Peers};
 pub use env::{Env, Source};
 pub use list_form::ListForm;

@@ -38,4 +38,10 @@ impl RestartPolicy {
             Self::ExitCode => "ExitCode",
         }
     }
+
+    /// The one of that name that a pod can have.
+    pub fn of_pods(name: &str) -> Option<Self> {
+        let known = [Self::Never, Self::OnFailure, Self::Always];
+        known.into_iter().find(|policy| policy.name() == name)
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::job::{Job, Replica, RoleSpec, Spec};
-use crate::role::RoleTable;
+use crate::role::{LabelValue, RoleTable};
 
 /// Label with the operator's name.
 pub const OPERATOR: &str = "training.kubeflow.org/operator-name";
@@ -17,6 +17,9 @@ pub const ROLE: &str = "training.kubeflow.org/replica-type";
 pub const INDEX: &str = "training.kubeflow.org/replica-index";
 /// Label of chief pods, always `master`.
 pub const JOB_ROLE: &str = "training.kubeflow.org/job-role";
+
+/// Longest value of a label.
+const LONGEST: usize = 63;
 
 /// The object's controlling owner.
 pub fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
@@ -103,7 +106,7 @@ pub(crate) fn are_of(
         && has(INDEX, &replica.index.to_string())
 }
 
-/// Labels of a replica's pod and service.
+/// The labels by which a replica's pod and service are found.
 pub(crate) fn of_replica(job: &Job, replica: Replica) -> BTreeMap<String, String> {
     let mut labels = of_job(job);
     labels.insert(
@@ -112,4 +115,19 @@ pub(crate) fn of_replica(job: &Job, replica: Replica) -> BTreeMap<String, String
     );
     labels.insert(INDEX.to_owned(), replica.index.to_string());
     labels
+}
+
+/// Labels of a replica's pod and service that an older version promises: for people, nothing is
+/// found by them. What cannot be the value of a label is left out.
+pub(crate) fn of_profile(job: &Job, spec: &Spec, replica: Replica) -> BTreeMap<String, String> {
+    let value = |value: LabelValue| match value {
+        LabelValue::Text(text) => Some(text.to_owned()),
+        LabelValue::Job => Some(job.meta.name.clone()),
+        LabelValue::Run => job.meta.run.clone(),
+        LabelValue::Role => Some(job.table.role(replica.role).name.to_ascii_uppercase()),
+        LabelValue::Index => Some(replica.index.to_string()),
+    };
+    let labels = spec.profile.labels.iter();
+    let labels = labels.filter_map(|(key, says)| Some(((*key).to_owned(), value(*says)?)));
+    labels.filter(|(_, value)| value.len() <= LONGEST).collect()
 }

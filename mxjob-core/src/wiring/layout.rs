@@ -156,13 +156,14 @@ pub(crate) fn is_long(job: &Job, spec: &Spec) -> bool {
 /// Length of the layout of the last replica of the role with the longest name.
 fn longest(job: &Job, spec: &Spec) -> usize {
     let name = job.meta.name.len();
+    let run = job.meta.run.as_ref().map_or(0, |run| 1 + run.len());
     let domain = match spec.services {
         Services::PerReplica => 0,
         Services::PerJob => 1 + name,
     };
     let list = |role: &RoleSpec| {
         let count = usize::try_from(role.replicas).unwrap_or(usize::MAX);
-        let fixed = r#"{"url":"--","port":},"#.len() + name + role.role.name.len() + domain;
+        let fixed = r#"{"url":"--","port":},"#.len() + name + role.role.name.len() + run + domain;
         let port = role.port.to_string().len();
         let entries = count.saturating_mul(fixed + port) + digits_below(role.replicas);
         r#""":[],"#.len() + role.role.name.len() + entries - usize::from(count > 0)

@@ -108,7 +108,7 @@ impl<'a> Wiring<'a> {
 
     /// Name of a replica's pod and service.
     pub(crate) fn name(&self, replica: Replica) -> String {
-        names::replica(self.job.table, &self.job.meta.name, replica)
+        names::replica(self.job, replica)
     }
 
     /// Where a replica is reached.

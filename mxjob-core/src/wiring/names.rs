@@ -1,12 +1,17 @@
-//! Names of the objects of a job; of pods and services `<job>-<role lower-case>-<index>`.
+//! Names of the objects of a job; of pods and services `<job>-<role lower-case>-<index>`, in a job
+//! that has a runtime id `<job>-<role lower-case>-<runtime id>-<index>`.
 
-use crate::job::Replica;
+use crate::job::{Job, Replica};
 use crate::role::RoleTable;
 
 /// Name of a replica's pod and service.
-pub fn replica(table: &RoleTable, job: &str, replica: Replica) -> String {
-    let role = table.role(replica.role).name.to_ascii_lowercase();
-    format!("{job}-{role}-{}", replica.index)
+pub fn replica(job: &Job, replica: Replica) -> String {
+    let name = &job.meta.name;
+    let role = job.table.role(replica.role).name.to_ascii_lowercase();
+    match &job.meta.run {
+        Some(run) => format!("{name}-{role}-{run}-{}", replica.index),
+        None => format!("{name}-{role}-{}", replica.index),
+    }
 }
 
 /// Name of the ConfigMap with the layout of a large job.
@@ -15,16 +20,31 @@ pub fn config_map(job: &str) -> String {
 }
 
 /// The replica that a name of a pod or service of `job` stands for.
-pub fn parse(table: &RoleTable, job: &str, name: &str) -> Option<Replica> {
-    let (role, digits) = name
+pub fn parse(job: &Job, name: &str) -> Option<Replica> {
+    let (replica, run) = parts(job.table, &job.meta.name, name)?;
+    (run == job.meta.run.as_deref()).then_some(replica)
+}
+
+/// The replica that the name stands for in a job of which only the name is known, and the runtime id
+/// that the job must have.
+pub(crate) fn parts<'a>(
+    table: &RoleTable,
+    job: &str,
+    name: &'a str,
+) -> Option<(Replica, Option<&'a str>)> {
+    let (front, digits) = name
         .strip_prefix(job)?
         .strip_prefix('-')?
         .rsplit_once('-')?;
+    let (role, run) = match front.split_once('-') {
+        Some((role, run)) => (role, Some(run)),
+        None => (front, None),
+    };
     let index: u32 = digits.parse().ok()?;
     let canonical = digits == "0" || !digits.starts_with(['0', '+']);
     let lower = !role.bytes().any(|byte| byte.is_ascii_uppercase());
     let role = table.find(role).filter(|_| canonical && lower)?;
-    Some(Replica { role, index })
+    Some((Replica { role, index }, run))
 }
 
 /// A replica as a person reads it: `worker-0`.

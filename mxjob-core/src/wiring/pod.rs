@@ -107,14 +107,11 @@ fn metadata(
     attempt: Attempt,
 ) -> ObjectMeta {
     let template = role.template.metadata.clone().unwrap_or_default();
-    let mut all_labels = template.labels.unwrap_or_default();
+    let mut all_labels = labels::of_profile(wiring.job, wiring.spec, replica);
+    all_labels.extend(template.labels.unwrap_or_default());
     all_labels.remove(labels::JOB_ROLE);
     all_labels.extend(labels::of_replica(wiring.job, replica));
-    if wiring
-        .spec
-        .chief()
-        .is_some_and(|chief| chief.id == replica.role)
-    {
+    if wiring.spec.chiefs().any(|chief| chief == replica) {
         all_labels.insert(labels::JOB_ROLE.to_owned(), "master".to_owned());
     }
     let mut annotations = template.annotations.unwrap_or_default();

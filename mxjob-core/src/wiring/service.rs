@@ -10,37 +10,38 @@ use super::{Wiring, labels};
 use crate::job::{Replica, RoleSpec};
 
 pub(super) fn of_replica(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica) -> Service {
-    let labels = labels::of_replica(wiring.job, replica);
-    headless(
-        wiring,
-        wiring.name(replica),
-        labels,
-        Some(ports(wiring, role)),
-    )
+    let selector = labels::of_replica(wiring.job, replica);
+    let mut labels = labels::of_profile(wiring.job, wiring.spec, replica);
+    labels.extend(selector.clone());
+    let name = wiring.name(replica);
+    let ports = ports(wiring, role);
+    headless(wiring, name, labels, selector, Some(ports))
 }
 
 pub(super) fn of_job(wiring: &Wiring<'_>) -> Service {
     let labels = labels::of_job(wiring.job);
-    headless(wiring, wiring.job.meta.name.clone(), labels, None)
+    let name = wiring.job.meta.name.clone();
+    headless(wiring, name, labels.clone(), labels, None)
 }
 
 fn headless(
     wiring: &Wiring<'_>,
     name: String,
     labels: BTreeMap<String, String>,
+    selector: BTreeMap<String, String>,
     ports: Option<Vec<ServicePort>>,
 ) -> Service {
     Service {
         metadata: ObjectMeta {
             name: Some(name),
             namespace: wiring.namespace(),
-            labels: Some(labels.clone()),
+            labels: Some(labels),
             owner_references: Some(vec![wiring.owner()]),
             ..ObjectMeta::default()
         },
         spec: Some(ServiceSpec {
             cluster_ip: Some("None".to_owned()),
-            selector: Some(labels),
+            selector: Some(selector),
             ports,
             publish_not_ready_addresses: Some(true),
             ..ServiceSpec::default()

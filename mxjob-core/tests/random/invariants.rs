@@ -81,7 +81,7 @@ fn one_pod_each(life: &Life<'_>) -> Verdict {
 
 /// By its name: labels can be edited.
 fn replica_of(life: &Life<'_>, pod: &Pod) -> Option<Replica> {
-    names::parse(life.set.table, "demo", pod.metadata.name.as_deref()?)
+    names::parse(&life.job, pod.metadata.name.as_deref()?)
 }
 
 /// Were the status that it wrote the job's and nothing else changed, it would write and say nothing.
@@ -306,12 +306,16 @@ pub fn has_earned(life: &Life<'_>, status: &JobStatus) -> Verdict {
         return Ok(());
     };
     let by_workers = spec.success == SuccessPolicy::AllWorkers && spec.workers().count() > 0;
-    let deciding: Vec<&RoleSpec> = if by_workers {
-        spec.workers().collect()
-    } else {
-        spec.chief().into_iter().collect()
+    let all = spec.chiefs().filter_map(|chief| spec.role(chief.role));
+    let deciding: BTreeMap<_, &RoleSpec> = match spec.profile.chief {
+        _ if by_workers => spec.workers().map(|role| (role.id, role)).collect(),
+        Some(chief) if !life.history.succeeded.contains(&chief) => {
+            return Err(format!("succeeded without {chief:?}: {:?}", life.history));
+        }
+        Some(_) => BTreeMap::new(),
+        None => all.map(|role| (role.id, role)).collect(),
     };
-    for role in deciding {
+    for role in deciding.into_values() {
         // The size that it ended with; the spec may have been edited since.
         let known = status.replica_statuses.get(role.role.name);
         let size = known.and_then(|role| role.replicas).unwrap_or(0);

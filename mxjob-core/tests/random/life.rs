@@ -24,6 +24,8 @@ pub struct Life<'a> {
     pub schedule: &'a Schedule,
     pub set: Set,
     pub cluster: Cluster,
+    /// As it was when it was made.
+    pub job: Job,
     pub leaders: Vec<Leader>,
     pub now: Timestamp,
     pub history: History,
@@ -56,6 +58,7 @@ impl<'a> Life<'a> {
             schedule,
             set: schedule.set,
             cluster,
+            job: Job::read(schedule.set.table, &schedule.manifest),
             leaders: Vec::new(),
             now: Timestamp::from_second(1_800_000_000).unwrap(),
             history: History::default(),
@@ -80,7 +83,8 @@ impl<'a> Life<'a> {
             ..History::default()
         };
         self.cluster.create_job(manifest, self.now).unwrap();
-        self.history.uid = self.cluster.job().unwrap().meta.uid.clone();
+        self.job = self.cluster.job().unwrap().clone();
+        self.history.uid = self.job.meta.uid.clone();
         self.own.insert(self.history.uid.clone());
     }
 

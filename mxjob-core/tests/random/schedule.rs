@@ -1,11 +1,12 @@
 //! What can happen to a job and its operators, and how often.
 
+use mxjob_core::conversion::CONVERSION_ANNOTATION;
 use mxjob_core::model::{Fault, Kind, News};
 use mxjob_core::wiring::labels;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{SETS, Set, TUNING, set};
+use crate::support::{MX, SETS, Set, TUNING, set};
 
 /// One thing that happens. Numbers pick one of what is there.
 #[derive(Clone, Debug)]
@@ -171,6 +172,7 @@ fn policies() -> impl Strategy<Value = Policies> {
     let all_workers = proptest::bool::weighted(0.2);
     let limit = proptest::option::of(0..4);
     let deadline = proptest::option::weighted(0.15, 1..2000);
+    let older = proptest::option::weighted(0.3, older());
     (
         restart,
         failure,
@@ -179,9 +181,10 @@ fn policies() -> impl Strategy<Value = Policies> {
         all_workers,
         limit,
         deadline,
+        older,
     )
         .prop_map(
-            |(restart, failure, clean, services, all_workers, limit, deadline)| {
+            |(restart, failure, clean, services, all_workers, limit, deadline, older)| {
                 let mut all = vec![
                     ("restartPolicy", json!(restart)),
                     ("spec.runPolicy.cleanPodPolicy", json!(clean)),
@@ -190,6 +193,9 @@ fn policies() -> impl Strategy<Value = Policies> {
                 all.extend(all_workers.then(|| ("spec.successPolicy", json!("AllWorkers"))));
                 all.extend(failure.map(|policy| ("spec.failurePolicy", policy)));
                 all.extend(limit.map(|limit| ("spec.runPolicy.backoffLimit", json!(limit))));
+                if let Some((chief, own)) = older {
+                    all.extend([("older", json!(chief)), ("template", json!(own))]);
+                }
                 all.extend(
                     deadline.map(|limit| ("spec.runPolicy.activeDeadlineSeconds", json!(limit))),
                 );
@@ -198,14 +204,56 @@ fn policies() -> impl Strategy<Value = Policies> {
         )
 }
 
+/// Of a job that was made at v1alpha1: its chief, if it names one, and what its templates say of
+/// restarts. Such a job retries by exit code.
+fn older() -> impl Strategy<Value = (Option<&'static str>, Option<&'static str>)> {
+    let chief = prop_oneof![Just(None), Just(Some("WORKER"))];
+    let own = prop_oneof![
+        Just(None),
+        Just(Some("Never")),
+        Just(Some("OnFailure")),
+        Just(Some("Always"))
+    ];
+    (chief, own)
+}
+
+fn make_older(manifest: &mut Value, chief: &Value) {
+    let default = manifest["spec"]["mxReplicaSpecs"]["Scheduler"].is_object();
+    let path = ["spec", "terminationPolicy", "chief", "replicaName"];
+    let leaf = json!({"path": path, "was": "SCHEDULER", "is": chief});
+    let leaves = if default && !chief.is_null() {
+        vec![leaf]
+    } else {
+        Vec::new()
+    };
+    let held = json!({"origin": "v1alpha1", "rest": {"v1alpha1": leaves}});
+    let annotations = json!({CONVERSION_ANNOTATION: held.to_string()});
+    set(manifest, "metadata.annotations", annotations);
+    for role in roles(manifest) {
+        role["restartPolicy"] = json!("ExitCode");
+    }
+}
+
+fn roles(manifest: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let roles = manifest["spec"]["mxReplicaSpecs"].as_object_mut();
+    roles.unwrap().values_mut()
+}
+
 fn manifest(set_of_roles: Set, shape: (u32, u32, u32), policies: &Policies) -> Value {
     let mut manifest = set_of_roles.job(shape.0, shape.1 * shape.0, shape.2);
     for (path, value) in policies {
         match *path {
             "restartPolicy" => {
-                let roles = manifest["spec"]["mxReplicaSpecs"].as_object_mut();
-                for role in roles.unwrap().values_mut() {
+                for role in roles(&mut manifest) {
                     role["restartPolicy"] = value.clone();
+                }
+            }
+            // One set has that version, and its other mode has not.
+            "older" | "template" if set_of_roles.worker != MX.worker => {}
+            "older" => make_older(&mut manifest, value),
+            "template" => {
+                for role in roles(&mut manifest).filter(|_| !value.is_null()) {
+                    role["template"]["spec"]["restartPolicy"] = value.clone();
                 }
             }
             // A tuning job has no workers.

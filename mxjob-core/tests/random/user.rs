@@ -135,7 +135,7 @@ impl Life<'_> {
         let Some(replica) = all.get(which % all.len().max(1)) else {
             return;
         };
-        let name = names::replica(self.set.table, "demo", *replica);
+        let name = names::replica(job, *replica);
         let labels = [
             (labels::OPERATOR, self.set.table.operator()),
             (labels::JOB, "demo".to_owned()),

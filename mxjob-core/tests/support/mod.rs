@@ -140,10 +140,14 @@ impl World {
         self.settle();
     }
 
+    /// Name of a replica's pod.
+    pub fn name(&self, replica: Replica) -> String {
+        names::replica(self.cluster.job().unwrap(), replica)
+    }
+
     /// A replica's pod goes without a trace.
     pub fn vanish(&mut self, replica: Replica) {
-        self.cluster
-            .vanish(&names::replica(self.set.table, "demo", replica), self.now);
+        self.cluster.vanish(&self.name(replica), self.now);
         if let Some(uid) = self.uids.remove(&replica) {
             self.to_start.retain(|one| *one != uid);
             self.to_stop.retain(|one| *one != uid);
@@ -167,8 +171,7 @@ impl World {
 
     /// A replica's pod is drained from its node.
     pub fn drain(&mut self, replica: Replica) {
-        self.cluster
-            .drain(&names::replica(self.set.table, "demo", replica), self.now);
+        self.cluster.drain(&self.name(replica), self.now);
         self.settle();
     }
 
@@ -204,12 +207,8 @@ impl World {
                 && PodView::of(pod, self.set.table).waiting.is_none()
         };
         let replica = |pod: &k8s_openapi::api::core::v1::Pod| {
-            names::parse(
-                self.set.table,
-                "demo",
-                pod.metadata.name.as_deref().unwrap(),
-            )
-            .unwrap()
+            let name = pod.metadata.name.as_deref().unwrap();
+            names::parse(self.cluster.job().unwrap(), name).unwrap()
         };
         self.cluster.pods().filter(runs).map(replica).collect()
     }
@@ -288,7 +287,7 @@ impl World {
     }
 
     pub fn uid(&self, replica: Replica) -> Option<String> {
-        let name = names::replica(self.set.table, "demo", replica);
+        let name = self.name(replica);
         let pod = self
             .cluster
             .pods()

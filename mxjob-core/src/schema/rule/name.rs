@@ -8,7 +8,7 @@ use crate::role::RoleTable;
 use crate::schema::Place;
 
 /// Most characters of a DNS label (RFC 1123), and so of a pod's host name and of a service's name.
-const LABEL: usize = 63;
+pub(super) const LABEL: usize = 63;
 
 pub(super) fn spec_cel() -> Validation {
     // Not `required`: an object without one that was stored before must take a status.
@@ -100,11 +100,22 @@ pub(super) fn pods(table: &RoleTable, job: &Subject<'_>) -> Vec<Problem> {
     if job.name.chars().count() > LABEL {
         return Vec::new();
     }
+    too_long(table, job.name, None, job.spec)
+}
+
+/// The roles whose last pod's name is too long, in a job of that name and runtime id.
+pub(crate) fn too_long(
+    table: &RoleTable,
+    name: &str,
+    run: Option<&str>,
+    spec: &JobSpec,
+) -> Vec<Problem> {
     let last = |key: &str| {
-        let index = (replicas_of(table, job.spec, key) - 1).max(0);
-        format!("{}-{}-{index}", job.name, key.to_ascii_lowercase())
+        let index = (replicas_of(table, spec, key) - 1).max(0);
+        let (role, run) = (key.to_ascii_lowercase(), run.map(|run| format!("-{run}")));
+        format!("{name}-{role}{}-{index}", run.unwrap_or_default())
     };
-    let names = job.spec.mx_replica_specs.keys().map(|key| (key, last(key)));
+    let names = spec.mx_replica_specs.keys().map(|key| (key, last(key)));
     let long = names.filter(|(_, name)| name.chars().count() > LABEL);
     long.map(|(key, name)| {
         Problem::error(

@@ -57,6 +57,10 @@ fn entry() -> impl Strategy<Value = Value> {
     })
 }
 
+const LONG: &str = "a-name-of-48-characters-is-what-a-worker-can-hav";
+/// Of a name that is too long by itself another rule speaks.
+const TOO_LONG: &str = "a-name-of-64-characters-is-more-than-any-job-can-have-whatever-i";
+
 fn job() -> impl Strategy<Value = Value> {
     let entries = prop::collection::vec(entry(), 0..4);
     let mode = maybe(vec![json!("dist"), json!("local")]);
@@ -72,8 +76,16 @@ fn job() -> impl Strategy<Value = Value> {
                 Some(json!({"chief": object(vec![("replicaName", name), ("replicaIndex", index)])}))
             }),
     ];
-    let id = maybe(vec![json!(""), json!("abcd"), json!("efgh")]);
-    let name = prop_oneof![9 => Just("digits"), 1 => Just("Digits")];
+    let id = maybe(vec![
+        json!(""),
+        json!("abcd"),
+        json!("efgh"),
+        json!("0bcd"),
+        json!("abcde"),
+    ]);
+    // 48: a worker's pod has the longest name that there may be, a scheduler's is too long.
+    let long = prop_oneof![1 => Just("digits"), 1 => Just(LONG), 1 => Just(TOO_LONG)];
+    let name = prop_oneof![9 => long, 1 => Just("Digits")];
     let state = maybe(vec![json!("Running"), json!("Succeeded")]);
     (entries, mode, policy, id, name, state).prop_map(|(entries, mode, policy, id, name, state)| {
         json!({
@@ -91,7 +103,7 @@ fn job() -> impl Strategy<Value = Value> {
 
 /// A job and what somebody made of it: often the same but for one thing.
 fn edited() -> impl Strategy<Value = (Value, Value)> {
-    (job(), job(), 0..7_u8).prop_map(|(mut old, other, what)| {
+    (job(), job(), 0..8_u8).prop_map(|(mut old, other, what)| {
         let mut new = old.clone();
         match what {
             3 => new["spec"]["mxImage"] = json!("newer"),
@@ -105,6 +117,7 @@ fn edited() -> impl Strategy<Value = (Value, Value)> {
             }
             0 => new["spec"] = other["spec"].clone(),
             1 => new["spec"]["RuntimeId"] = json!("abcd"),
+            6 => new["spec"]["RuntimeId"] = json!("Abcd"),
             2 => {
                 if let Some(image) =
                     new.pointer_mut("/spec/replicaSpecs/0/template/spec/containers")

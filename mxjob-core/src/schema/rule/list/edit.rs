@@ -15,17 +15,53 @@ const TEMPLATE: &str = "the template of a role, its PsRootPort, mxImage and sche
 pub(super) fn runtime_id_cel() -> Validation {
     Validation::new(
         Place::Spec,
+        // A manifest that has none can be replaced as it is: the one that is shown there was filled in.
         "!has(oldSelf.RuntimeId) || oldSelf.RuntimeId == '' || \
-         (has(self.RuntimeId) && self.RuntimeId == oldSelf.RuntimeId)",
+         !has(self.RuntimeId) || self.RuntimeId == '' || self.RuntimeId == oldSelf.RuntimeId",
         format!("RuntimeId {RUNTIME_ID}"),
     )
     .about(".RuntimeId")
 }
 
 pub(super) fn runtime_id(job: &ListSubject<'_>) -> Vec<Problem> {
-    let id = job.old.and_then(|(spec, _)| spec.runtime_id.clone());
-    let changed = id.is_some_and(|id| !id.is_empty() && job.spec.runtime_id.as_ref() != Some(&id));
+    let old = job.old.and_then(|(spec, _)| id_of(spec));
+    let changed = old.is_some_and(|old| id_of(job.spec).is_some_and(|new| new != old));
     let problem = changed.then(|| Problem::error("spec.RuntimeId", RUNTIME_ID));
+    problem.into_iter().collect()
+}
+
+fn id_of(spec: &JobSpec) -> Option<&str> {
+    spec.runtime_id.as_deref().filter(|id| !id.is_empty())
+}
+
+const FORM: &str = "must be four lower-case letters and digits, first a letter";
+
+pub(super) fn form_cel() -> Validation {
+    // One that was stored before this rule stays.
+    let same = "oldSelf.hasValue() && has(oldSelf.value().RuntimeId) && \
+                oldSelf.value().RuntimeId == self.RuntimeId";
+    Validation::new(
+        Place::Spec,
+        format!(
+            "!has(self.RuntimeId) || self.RuntimeId == '' || ({same}) || \
+             self.RuntimeId.matches('^[a-z][a-z0-9]{{3}}$')"
+        ),
+        format!("RuntimeId {FORM}"),
+    )
+    .about(".RuntimeId")
+    .seeing_creation()
+}
+
+pub(super) fn form(job: &ListSubject<'_>) -> Vec<Problem> {
+    let old = job.old.and_then(|(spec, _)| id_of(spec));
+    let fits = |id: &str| {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        id.len() == 4
+            && id.bytes().all(plain)
+            && id.starts_with(|first: char| first.is_ascii_lowercase())
+    };
+    let broken = id_of(job.spec).is_some_and(|id| old != Some(id) && !fits(id));
+    let problem = broken.then(|| Problem::error("spec.RuntimeId", FORM));
     problem.into_iter().collect()
 }
 

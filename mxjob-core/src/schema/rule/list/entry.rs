@@ -1,10 +1,12 @@
 //! Rules about single entries.
 
-use super::words::{entries, words};
+use super::ListSubject;
+use super::words::{count, entries, replicas_of, role_named, role_of, words};
 use crate::api::v1alpha1::JobSpec;
 use crate::problem::Problem;
-use crate::role::RoleTable;
+use crate::role::{ListForm, RoleTable};
 use crate::schema::Place;
+use crate::schema::rule::name::LABEL;
 use crate::schema::rule::{Validation, cel};
 
 pub(super) fn role_cel(table: &RoleTable) -> Validation {
@@ -105,4 +107,53 @@ pub(super) fn image(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
         Problem::error(path, "is required: name the image that the container runs")
     })
     .collect()
+}
+
+/// What a pod's name has besides the job's, the role's and the index: a runtime id and hyphens.
+const FIXED: usize = "--abcd-".len();
+
+const LONG: &str = "the name of the last pod of a role, <job>-<role>-<RuntimeId>-<highest index>, is longer than 63 \
+                    characters: shorten metadata.name";
+
+pub(super) fn pod_names_cel(table: &RoleTable, form: ListForm) -> Validation {
+    let (new, old) = (
+        "self.spec.replicaSpecs",
+        "oldSelf.value().spec.replicaSpecs",
+    );
+    let role = |entry: &str| role_of(table, form, entry);
+    let now = replicas_of("e");
+    let same = format!(
+        "(oldSelf.hasValue() && has(oldSelf.value().spec) && has({old}) && \
+         {old}.exists(f, {} == {} && {} == {now}))",
+        role("f"),
+        role("e"),
+        replicas_of("f")
+    );
+    let fits = format!(
+        "size(self.metadata.name) + size({}) + {FIXED} + size(string({now} > 0 ? {now} - 1 : 0)) <= {LABEL}",
+        role("e")
+    );
+    // A name that is too long by itself is another rule's to refuse.
+    let told = format!("size(self.metadata.name) > {LABEL}");
+    Validation::new(
+        Place::Object,
+        format!("!(has(self.spec) && has({new})) || {told} || {new}.all(e, {same} || {fits})"),
+        LONG,
+    )
+    .about(".metadata.name")
+    .seeing_creation()
+}
+
+pub(super) fn pod_names(table: &RoleTable, form: ListForm, job: &ListSubject<'_>) -> Vec<Problem> {
+    let role = |entry| role_named(table, form, entry);
+    let long = entries(job.spec).any(|(_, new)| {
+        let same = job.old.is_some_and(|(old, _)| {
+            entries(old).any(|(_, old)| role(old) == role(new) && count(old) == count(new))
+        });
+        let index = (count(new) - 1).max(0).to_string();
+        let name = job.name.chars().count();
+        !same && name <= LABEL && name + role(new).len() + FIXED + index.len() > LABEL
+    });
+    let problem = long.then(|| Problem::error("metadata.name", LONG));
+    problem.into_iter().collect()
 }

@@ -39,6 +39,10 @@ pub enum ListRule {
     Chief(ListForm),
     /// The runtime id stays what it is.
     RuntimeId,
+    /// A runtime id can stand in names.
+    RuntimeIdForm,
+    /// The longest pod name fits in a DNS label.
+    PodNames(ListForm),
     /// Templates stay what they were while pods may run.
     Templates(ListForm),
 }
@@ -65,6 +69,7 @@ impl ListRule {
             Self::Role(form),
             Self::Once(form),
             Self::RuntimeId,
+            Self::RuntimeIdForm,
         ];
         for id in table.listed_roles() {
             let role = table.role(id);
@@ -76,6 +81,7 @@ impl ListRule {
         }
         rules.extend([Self::Local(form), Self::Policy, Self::Chief(form)]);
         rules.extend([Self::Container, Self::Image, Self::Name]);
+        rules.push(Self::PodNames(form));
         rules.push(Self::Templates(form));
         rules
     }
@@ -95,6 +101,8 @@ impl ListRule {
             Self::Policy => job::policy_cel(),
             Self::Chief(form) => job::chief_cel(table, form),
             Self::RuntimeId => edit::runtime_id_cel(),
+            Self::RuntimeIdForm => edit::form_cel(),
+            Self::PodNames(form) => entry::pod_names_cel(table, form),
             Self::Templates(form) => edit::templates_cel(table, form),
         }
     }
@@ -115,6 +123,8 @@ impl ListRule {
             Self::Policy => job::policy(job.spec),
             Self::Chief(form) => job::chief(table, form, job.spec),
             Self::RuntimeId => edit::runtime_id(job),
+            Self::RuntimeIdForm => edit::form(job),
+            Self::PodNames(form) => entry::pod_names(table, form, job),
             Self::Templates(form) => edit::templates(table, form, job),
         }
     }

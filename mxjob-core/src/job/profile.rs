@@ -1,0 +1,80 @@
+//! What a job that was made at an older version is promised beyond what v1 can say.
+
+use super::{Replica, Spec};
+use crate::conversion::Said;
+use crate::problem::Problem;
+use crate::role::{LabelValue, RestartPolicy, RoleTable};
+
+/// Stands for a runtime id that follows from a uid that the job does not have yet. No name of an
+/// object has capitals.
+pub const NO_RUN: &str = "RRRR";
+
+/// What an older version adds to a job. To one made at v1 or v1beta1 that is nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// Labels of pods and services beside those of every job.
+    pub labels: &'static [(&'static str, LabelValue)],
+    /// The replica that alone decides when the job has succeeded; `None`: the chief roles of its
+    /// mode do.
+    pub chief: Option<Replica>,
+    /// Reasons of containers that ended for good, whatever the exit code.
+    pub permanent_reasons: &'static [&'static str],
+}
+
+/// The runtime id that stands in names.
+pub(super) fn run(said: &Said) -> Result<String, Problem> {
+    let Some(id) = said.runtime_id() else {
+        return Ok(NO_RUN.to_owned());
+    };
+    let fits = |id: &str| {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        !id.is_empty() && id.bytes().all(plain)
+    };
+    // One that was stored before there was a rule may be longer, or start with a digit.
+    match id.as_str().filter(|id| fits(id)) {
+        Some(id) => Ok(id.to_owned()),
+        None => Err(Problem::error(
+            "spec.RuntimeId",
+            format!("{id} cannot stand in names: it must be lower-case letters and digits"),
+        )),
+    }
+}
+
+/// Adds what was said at v1alpha1 to a spec.
+pub(super) fn apply(
+    table: &'static RoleTable,
+    said: &Said,
+    mut spec: Spec,
+) -> Result<Spec, Problem> {
+    spec.profile = Profile {
+        labels: said.form.legacy.labels,
+        chief: Some(chief(table, said, &spec)?),
+        permanent_reasons: said.form.legacy.permanent_reasons,
+    };
+    for role in &mut spec.roles {
+        let pod = role.template.spec.as_ref();
+        let policy = pod.and_then(|pod| pod.restart_policy.as_deref());
+        role.own_restart = policy.and_then(RestartPolicy::of_pods);
+    }
+    Ok(spec)
+}
+
+fn chief(table: &'static RoleTable, said: &Said, spec: &Spec) -> Result<Replica, Problem> {
+    let nobody = || {
+        let message = "invalid termination policy: it names no chief";
+        Problem::error("spec.terminationPolicy", message)
+    };
+    let (name, index) = said.chief().ok_or_else(nobody)?;
+    let role = table.find(name).and_then(|id| spec.role(id));
+    let index = u32::try_from(index).ok();
+    role.zip(index)
+        .filter(|(role, index)| *index < role.replicas)
+        .map(|(role, index)| Replica {
+            role: role.id,
+            index,
+        })
+        .ok_or_else(|| {
+            let message = format!("Missing ReplicaSpec for chief: {name}");
+            Problem::error("spec.terminationPolicy.chief", message)
+        })
+}
