@@ -149,9 +149,15 @@ fn plan_prints_what_the_operator_would_create() {
         .filter(|object| object["kind"] == "Pod")
         .collect();
     assert_eq!(pods.len(), 4);
+    let note = "# RRRR in names is the RuntimeId, known once the job is stored\n---\n";
+    assert!(out.starts_with(note), "{out}");
     let worker = pods
         .iter()
-        .find(|pod| pod["metadata"]["name"] == "digits-worker-1");
+        .find(|pod| pod["metadata"]["name"] == "digits-worker-RRRR-1");
+    let own = LIST.replace("jobMode: dist", "RuntimeId: ab12");
+    let (_, own, _) = mxjob(&["plan", "job.yaml"], &own);
+    assert!(own.starts_with("---\n"), "{own}");
+    assert!(own.contains("name: digits-worker-ab12-1\n"), "{own}");
     let container = &worker.unwrap()["spec"]["containers"][0];
     assert_eq!(container["image"], "jzp1025/mxnet:test");
     let port = container["env"].as_array().unwrap().iter();

@@ -136,7 +136,11 @@ impl World {
     }
 
     pub fn exit(&mut self, replica: Replica, code: i32) {
-        self.exit_unseen(replica, code);
+        self.exit_for(replica, code, None);
+    }
+
+    pub fn exit_for(&mut self, replica: Replica, code: i32, reason: Option<&str>) {
+        self.end(replica, code, reason);
         self.settle();
     }
 
@@ -215,6 +219,10 @@ impl World {
 
     /// A replica ends, and the planner does not look yet.
     pub fn exit_unseen(&mut self, replica: Replica, code: i32) {
+        self.end(replica, code, None);
+    }
+
+    fn end(&mut self, replica: Replica, code: i32, reason: Option<&str>) {
         let uid = self
             .uids
             .get(&replica)
@@ -225,7 +233,7 @@ impl World {
             Report::Exited {
                 uid,
                 code,
-                reason: None,
+                reason: reason.map(str::to_owned),
             },
         );
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mxjob_core::accelerators::Accelerators;
-use mxjob_core::job::Spec;
+use mxjob_core::job::{NO_RUN, Spec};
 use mxjob_core::wiring::{Addresses, Wiring};
 use mxjob_core::{Job, RoleTable};
 use serde::Serialize;
@@ -69,6 +69,10 @@ fn print(job: &Job, spec: &Spec, accelerators: &Accelerators) -> ExitCode {
         .chain(wiring.config_map().map(|one| document(&one)))
         .chain(wiring.pods().map(|pod| document(&pod)));
     let mut code = output::print(note);
+    if job.meta.run.as_deref() == Some(NO_RUN) && code == ExitCode::SUCCESS {
+        let known = format!("# {NO_RUN} in names is the RuntimeId, known once the job is stored\n");
+        code = output::print(&known);
+    }
     for text in documents {
         if code == ExitCode::SUCCESS {
             code = output::print(&text);
