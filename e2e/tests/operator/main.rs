@@ -33,6 +33,7 @@ mod restarts;
 mod start;
 mod states;
 mod taken;
+mod v1alpha1;
 mod versions;
 mod watch;
 mod wiped;

@@ -25,14 +25,14 @@ fn sample(name: &str) -> Result<DynamicObject> {
 }
 
 /// A control plane that converts by an operator: for all namespaces, or for none of ours.
-struct World {
-    bench: Bench,
+pub(crate) struct World {
+    pub(crate) bench: Bench,
     plane: ControlPlane,
     operator: Operator,
 }
 
 impl World {
-    async fn new(prefix: &str) -> Result<Self> {
+    pub(crate) async fn new(prefix: &str) -> Result<Self> {
         let (bench, plane) = Bench::own(prefix).await?;
         let operator = Operator::start_converting(&plane, &bench.namespace).await?;
         Ok(Self {
@@ -42,7 +42,7 @@ impl World {
         })
     }
 
-    fn at(&self, version: &str) -> Api<DynamicObject> {
+    pub(crate) fn at(&self, version: &str) -> Api<DynamicObject> {
         at(&self.bench.client, &self.bench.namespace, version)
     }
 }
@@ -60,7 +60,7 @@ async fn the_published_manifests_of_each_version_run_to_their_end() -> Result<()
         (
             "v1alpha1",
             "kubeflow-v1alpha1-dist.yaml",
-            ["scheduler-0", "worker-0"].as_slice(),
+            ["scheduler-RUN-0", "worker-RUN-0"].as_slice(),
         ),
         (
             "v1beta1",
@@ -82,7 +82,9 @@ async fn the_published_manifests_of_each_version_run_to_their_end() -> Result<()
                 && field(&seen, "/status/state") == "Running",
             "{seen:?}"
         );
+        let run = field(&seen, "/spec/RuntimeId").as_str();
         for pod in last {
+            let pod = pod.replace("RUN", run.unwrap_or_default());
             kubelet.succeed(&format!("{name}-{pod}")).await?;
         }
         world.bench.phase(&name, "Succeeded").await?;

@@ -1,0 +1,189 @@
+//! Jobs that were made at v1alpha1 run as their first operator promised.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::ScriptedKubelet;
+use e2e::deadline::{Seen, until};
+use k8s_openapi::api::core::v1::{Pod, Service};
+use kube::ResourceExt as _;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::core::DynamicObject;
+use serde_json::{Value, json};
+
+use crate::bench::PATIENCE;
+use crate::versions::World;
+
+/// A scheduler, a server and two workers; worker 1 decides.
+fn job(name: &str, restart: &str) -> Value {
+    let entry = |role: &str, replicas: u32| {
+        json!({
+            "mxReplicaType": role,
+            "replicas": replicas,
+            "template": {"spec": {
+                "containers": [{"name": "mxnet", "image": "example.com/mxnet:1"}],
+                "restartPolicy": restart,
+            }},
+        })
+    };
+    json!({
+        "apiVersion": "kubeflow.org/v1alpha1",
+        "kind": "MXJob",
+        "metadata": {"name": name},
+        "spec": {
+            "replicaSpecs": [entry("SCHEDULER", 1), entry("SERVER", 1), entry("WORKER", 2)],
+            "terminationPolicy": {"chief": {"replicaName": "WORKER", "replicaIndex": 1}},
+        },
+    })
+}
+
+impl World {
+    async fn make(&self, job: Value) -> Result<DynamicObject> {
+        let job: DynamicObject = serde_json::from_value(job)?;
+        Ok(self
+            .at("v1alpha1")
+            .create(&PostParams::default(), &job)
+            .await?)
+    }
+
+    /// The runtime id that a job made at v1alpha1 shows there.
+    pub(crate) async fn run(&self, name: &str) -> Result<String> {
+        let seen = self.at("v1alpha1").get(name).await?;
+        let run = seen.data["spec"]["RuntimeId"].as_str();
+        Ok(run.context("a job shows its RuntimeId")?.to_owned())
+    }
+}
+
+fn names<T: kube::Resource>(objects: &[T]) -> BTreeSet<String> {
+    objects.iter().map(kube::ResourceExt::name_any).collect()
+}
+
+// contract: 12.14, 12.15
+#[tokio::test]
+async fn its_objects_have_the_names_and_labels_that_its_runtime_id_makes() -> Result<()> {
+    let world = World::new("alpha-names").await?;
+    let kubelet = ScriptedKubelet::run_all(world.bench.client.clone(), &world.bench.namespace);
+    let made = world.make(job("digits", "Never")).await?;
+    let run = world.run("digits").await?;
+    ensure!(made.data["spec"]["RuntimeId"] == *run, "{made:?}");
+    let wanted: BTreeSet<_> = ["scheduler-R-0", "server-R-0", "worker-R-0", "worker-R-1"]
+        .map(|name| format!("digits-{}", name.replace('R', &run)))
+        .into();
+    world.bench.phase("digits", "Running").await?;
+    // By the labels of the first operator.
+    let labels = format!("kubeflow.org=,app=mxnet-job,mx_job_name=digits,runtime_id={run}");
+    let list = ListParams::default().labels(&labels);
+    let pods: Vec<Pod> = world.bench.pods.list(&list).await?.items;
+    ensure!(names(&pods) == wanted, "{pods:?}");
+    let services: Vec<Service> = world.bench.services.list(&list).await?.items;
+    ensure!(names(&services) == wanted, "{services:?}");
+    let worker = ListParams::default().labels("job_type=WORKER,task_index=1");
+    let pods = world.bench.pods.list(&worker).await?.items;
+    let worker = format!("digits-worker-{run}-1");
+    ensure!(names(&pods) == BTreeSet::from([worker]), "{pods:?}");
+    let container = pods
+        .first()
+        .and_then(|pod| pod.spec.as_ref()?.containers.first());
+    let env = container.and_then(|one| one.env.as_ref()).context("env")?;
+    let uri = env.iter().find(|one| one.name == "DMLC_PS_ROOT_URI");
+    let uri = uri.and_then(|one| one.value.clone());
+    ensure!(uri == Some(format!("digits-scheduler-{run}-0")), "{uri:?}");
+
+    // A replica that is replaced has its name again, and the job its id.
+    let name = format!("digits-worker-{run}-0");
+    let before = world.bench.pods.get(&name).await?.uid();
+    kubelet.fail(&name, 137).await?;
+    until("another worker 0", PATIENCE, || async {
+        let pod = world.bench.pods.get_opt(&name).await?;
+        let runs = |pod: &Pod| {
+            let status = pod.status.as_ref().and_then(|status| status.phase.clone());
+            pod.uid() != before && status.as_deref() == Some("Running")
+        };
+        Ok(pod.is_some_and(|pod| runs(&pod)))
+    })
+    .await?;
+    let pods = world.bench.pods.list(&ListParams::default()).await?.items;
+    ensure!(names(&pods) == wanted, "{pods:?}");
+    ensure!(world.run("digits").await? == run);
+    Ok(())
+}
+
+// contract: 12.16, 12.17
+#[tokio::test]
+async fn the_chief_that_it_names_ends_it_and_exit_codes_count_in_place() -> Result<()> {
+    let world = World::new("alpha-chief").await?;
+    let kubelet = ScriptedKubelet::run_all(world.bench.client.clone(), &world.bench.namespace);
+    let state = async |name: &str, wanted: &str| {
+        let what = format!("{name} to be {wanted} for v1alpha1");
+        until(&what, PATIENCE, || async {
+            let seen = world.at("v1alpha1").get(name).await?;
+            let status = &seen.data["status"];
+            Ok(if status["phase"] == "Done" && status["state"] == wanted {
+                Seen::Done(())
+            } else {
+                Seen::NotYet(status.to_string())
+            })
+        })
+        .await
+    };
+    for name in ["ends", "fails"] {
+        world.make(job(name, "OnFailure")).await?;
+        world.bench.phase(name, "Running").await?;
+    }
+    let run = world.run("ends").await?;
+    let worker = |index: u32| format!("ends-worker-{run}-{index}");
+    let before = world.bench.pods.get(&worker(1)).await?.uid();
+    // The kubelet starts it again.
+    kubelet.fail(&worker(1), 143).await?;
+    kubelet.succeed(&worker(1)).await?;
+    let pod = world.bench.pods.get_opt(&worker(1)).await?;
+    ensure!(pod.is_none_or(|pod| pod.uid() == before), "replaced");
+    // Nobody else counts any more.
+    kubelet.fail(&worker(0), 1).await?;
+    state("ends", "Succeeded").await?;
+
+    // A code that is not retried is the end, although the kubelet starts the container again.
+    let run = world.run("fails").await?;
+    kubelet.fail(&format!("fails-worker-{run}-0"), 1).await?;
+    state("fails", "Failed").await
+}
+
+// contract: 12.14, 12.16
+#[tokio::test]
+async fn an_id_that_cannot_stand_in_names_and_a_chief_that_is_not_there_are_refused() -> Result<()>
+{
+    let world = World::new("alpha-rules").await?;
+    let refused = async |change: fn(&mut Value)| -> Result<String> {
+        let mut job = job("digits", "Never");
+        change(&mut job);
+        let answer = world.make(job).await;
+        Ok(answer.err().context("accepted")?.to_string())
+    };
+    for (change, wanted) in [
+        (
+            (|job| job["spec"]["RuntimeId"] = json!("Ab12")) as fn(&mut Value),
+            "RuntimeId must be four lower-case letters and digits, first a letter",
+        ),
+        (
+            |job| job["metadata"]["name"] = json!("n".repeat(47)),
+            "is longer than 63 characters: shorten metadata.name",
+        ),
+        (
+            |job| job["spec"]["terminationPolicy"]["chief"]["replicaIndex"] = json!(2),
+            "Missing ReplicaSpec for chief: WORKER",
+        ),
+    ] {
+        let error = refused(change).await?;
+        ensure!(error.contains(wanted), "{error}");
+    }
+    let mut own = job("digits", "Never");
+    own["spec"]["RuntimeId"] = json!("ab12");
+    world.make(own).await?;
+    let patch = Patch::Merge(json!({"spec": {"RuntimeId": "cd34"}}));
+    let jobs = world.at("v1alpha1");
+    let answer = jobs.patch("digits", &PatchParams::default(), &patch).await;
+    let error = answer.err().context("accepted")?.to_string();
+    ensure!(error.contains("RuntimeId is immutable"), "{error}");
+    ensure!(world.run("digits").await? == "ab12");
+    Ok(())
+}
