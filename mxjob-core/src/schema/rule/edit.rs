@@ -1,11 +1,11 @@
 //! Rules about edits of a job.
 
-use super::mode::{effective, effective_cel, is_mixed, unmixed_cel};
+use super::mode::{effective, effective_cel, may_be_meant, meant_cel};
 use super::roles::path;
 use super::{Subject, Validation, cel};
 use crate::api::v1::{JobSpec, ReplicaSpec};
 use crate::problem::Problem;
-use crate::role::RoleTable;
+use crate::role::{Mode, RoleTable};
 use crate::schema::Place;
 
 const MANAGED_BY: &str = "is immutable: create a new job to hand it to another controller";
@@ -44,14 +44,11 @@ pub(super) fn managed_by(job: &Subject<'_>) -> Vec<Problem> {
 const MODE: &str = "create a new job for another mode";
 
 pub(super) fn mode_cel(table: &RoleTable) -> Validation {
-    let (now, before) = (
-        effective_cel(table, "self"),
-        effective_cel(table, "oldSelf"),
-    );
-    // Of mixed roles another rule speaks: which of them are the mistake cannot be told.
-    let unmixed = unmixed_cel(table);
+    let before = effective_cel(table, "oldSelf");
+    // Where the roles are mixed another rule speaks; a job that had no mode, '', has none to keep.
     let rule = format!(
-        "!has(self.mxReplicaSpecs) || !has(oldSelf.mxReplicaSpecs) || !({unmixed}) || {now} == {before}"
+        "!has(self.mxReplicaSpecs) || !has(oldSelf.mxReplicaSpecs) || {before} in {}",
+        meant_cel(table)
     );
     Validation::new(Place::Spec, rule, format!("jobMode is immutable; {MODE}"))
         .saying(format!(
@@ -61,14 +58,12 @@ pub(super) fn mode_cel(table: &RoleTable) -> Validation {
 }
 
 pub(super) fn mode(table: &'static RoleTable, job: &Subject<'_>) -> Vec<Problem> {
-    let name = |spec| effective(table, spec).map_or("", |mode| mode.name);
-    let before = job
-        .old
-        .map(|old| name(old.spec))
-        .filter(|before| *before != name(job.spec) && !is_mixed(table, job.spec));
-    let message = |before| format!("is immutable: it is {before}; {MODE}");
-    let problem = |before| Problem::error("spec.jobMode", message(before));
-    before.map(problem).into_iter().collect()
+    let before = job.old.and_then(|old| effective(table, old.spec));
+    let left = before.filter(|before| !may_be_meant(table, before, job.spec));
+    let message = |before: &Mode| format!("is immutable: it is {}; {MODE}", before.name);
+    left.map(|before| Problem::error("spec.jobMode", message(before)))
+        .into_iter()
+        .collect()
 }
 
 const TEMPLATE: &str = "can be edited only while the job is suspended or finished: set spec.runPolicy.suspend to true \

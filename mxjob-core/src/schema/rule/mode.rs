@@ -45,6 +45,31 @@ pub(super) fn effective_cel(table: &RoleTable, spec: &str) -> String {
     format!("(has({spec}.jobMode) ? {spec}.jobMode : {of_roles})")
 }
 
+/// A job that names its mode runs in that one; one that does not may be meant for each mode that it
+/// has a role of.
+pub(super) fn may_be_meant(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> bool {
+    match &spec.job_mode {
+        Some(name) => name == mode.name,
+        None => has_any(table, mode, spec),
+    }
+}
+
+/// The modes that a job may be meant for, in CEL: a list, `''` for each that it is not.
+pub(super) fn meant_cel(table: &RoleTable) -> String {
+    let of_roles = table.modes.iter().map(|mode| {
+        let any = cel::has_any(MAP, names(table, mode));
+        format!(
+            "!has(self.jobMode) && {any} ? {} : ''",
+            cel::text(mode.name)
+        )
+    });
+    let of_roles: Vec<_> = of_roles.collect();
+    format!(
+        "['',has(self.jobMode) ? self.jobMode : '',{}]",
+        of_roles.join(",")
+    )
+}
+
 fn roles_in<'a>(
     table: &'a RoleTable,
     mode: &'a Mode,
@@ -96,19 +121,19 @@ fn has_any(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> bool {
 /// The job runs in `mode`, as it says or as its roles do, and has no roles but those of `mode`:
 /// where others are, or names that are no roles, these are the mistake and not what seems to lack.
 fn runs_in(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> bool {
+    let roles = &spec.mx_replica_specs;
     let named = match &spec.job_mode {
         Some(name) => name == mode.name,
-        None => has_any(table, mode, spec),
+        None => !roles.is_empty(),
     };
     let of_mode = |key: &String| names(table, mode).any(|role| key.eq_ignore_ascii_case(role));
-    named && spec.mx_replica_specs.keys().all(of_mode)
+    named && roles.keys().all(of_mode)
 }
 
 fn runs_in_cel(table: &RoleTable, mode: &Mode) -> String {
     format!(
-        "((has(self.jobMode) ? self.jobMode == {} : {}) && {})",
+        "((has(self.jobMode) ? self.jobMode == {} : size({MAP}) > 0) && {})",
         cel::text(mode.name),
-        cel::has_any(MAP, names(table, mode)),
         cel::has_only(MAP, names(table, mode))
     )
 }
@@ -123,21 +148,26 @@ pub(super) fn roles_cel(table: &RoleTable, mode: &Mode) -> Validation {
     let name = cel::text(mode.name);
     let alien = cel::is_one_of("k", foreign(table, mode).map(|role| role.name));
     let rule = format!("!has(self.jobMode) || self.jobMode != {name} || !{MAP}.exists(k, {alien})");
-    let others = table.modes.iter().filter(|other| other.name != mode.name);
-    let given = others.map(|other| {
-        let there = cel::has_any(MAP, names(table, other));
-        format!("({there} ? ' {}' : '')", other.name)
-    });
-    let given: Vec<_> = given.collect();
-    let message = format!(
+    let allowed = format!(
         "jobMode {} allows {}",
         mode.name,
         cel::all(names(table, mode))
     );
-    validation(&rule, message.clone()).saying(format!(
-        "'{message}; the job has roles of' + {}",
-        given.join(" + ")
-    ))
+    let others = || table.modes.iter().filter(|other| other.name != mode.name);
+    let (Some(other), None) = (others().next(), others().nth(1)) else {
+        let given = others().map(|other| {
+            let there = cel::has_any(MAP, names(table, other));
+            format!("({there} ? ' {}' : '')", other.name)
+        });
+        let given: Vec<_> = given.collect();
+        return validation(&rule, allowed.clone()).saying(format!(
+            "'{allowed}; the job has roles of' + {}",
+            given.join(" + ")
+        ));
+    };
+    // Of two modes it can only be the other one.
+    let message = format!("{allowed}; the job has roles of {}", other.name);
+    validation(&rule, message)
 }
 
 pub(super) fn roles(table: &RoleTable, mode: &Mode, spec: &JobSpec) -> Vec<Problem> {
@@ -163,27 +193,19 @@ fn misplaced(table: &RoleTable, mode: &Mode) -> String {
 }
 
 pub(super) fn mixed_cel(table: &RoleTable) -> Validation {
-    validation(&unmixed_cel(table), mixed_message(table))
-}
-
-/// The job names its mode, or its roles are of one.
-pub(super) fn unmixed_cel(table: &RoleTable) -> String {
     let any = table
         .modes
         .iter()
         .map(|mode| cel::has_any(MAP, names(table, mode)));
     let counted: Vec<_> = any.map(|any| format!("({any} ? 1 : 0)")).collect();
-    format!("has(self.jobMode) || {} <= 1", counted.join(" + "))
-}
-
-/// Roles of several modes, and no word about which is meant.
-pub(super) fn is_mixed(table: &RoleTable, spec: &JobSpec) -> bool {
-    let modes = table.modes.iter().filter(|mode| has_any(table, mode, spec));
-    spec.job_mode.is_none() && modes.count() > 1
+    let unmixed = format!("has(self.jobMode) || {} <= 1", counted.join(" + "));
+    validation(&unmixed, mixed_message(table))
 }
 
 pub(super) fn mixed(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
-    is_mixed(table, spec)
+    let modes = table.modes.iter().filter(|mode| has_any(table, mode, spec));
+    let mixed = spec.job_mode.is_none() && modes.count() > 1;
+    mixed
         .then(|| Problem::error(ROLES, mixed_message(table)))
         .into_iter()
         .collect()
