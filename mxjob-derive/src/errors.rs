@@ -4,6 +4,11 @@ use std::fmt::Display;
 
 use quote::ToTokens;
 
+/// A mistake for darling, which underlines the first of `tokens` alone.
+pub(crate) fn mistake(tokens: impl ToTokens, message: impl Display) -> darling::Error {
+    syn::Error::new_spanned(tokens, message).into()
+}
+
 /// The mistakes found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Errors(Option<syn::Error>);
@@ -22,9 +27,26 @@ impl Errors {
         }
     }
 
-    /// The value of a result; its mistake is added.
-    pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
-        result.map_err(|error| self.push(error)).ok()
+    /// The value of a result; its mistakes are added.
+    pub(crate) fn take<T>(&mut self, result: Result<T, impl Into<syn::Error>>) -> Option<T> {
+        result.map_err(|error| self.push(error.into())).ok()
+    }
+
+    /// The result for darling, with these mistakes before its own.
+    pub(crate) fn beside<T>(self, result: darling::Result<T>) -> darling::Result<T> {
+        let mut errors: Vec<_> = self
+            .0
+            .into_iter()
+            .flatten()
+            .map(darling::Error::from)
+            .collect();
+        match result {
+            Ok(value) if errors.is_empty() => Ok(value),
+            result => {
+                errors.extend(result.err());
+                Err(darling::Error::multiple(errors))
+            }
+        }
     }
 
     /// `value` when there was no mistake.

@@ -6,13 +6,11 @@ use quote::quote;
 use syn::DeriveInput;
 
 use crate::attr::SetKeys;
-use crate::errors::Errors;
 use crate::expand::{by_name, role_mod};
 
 /// Impls that compile; they never run.
 pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
-    let keys = SetKeys::read(&input.attrs, &mut Errors::default());
-    let role_mod = role_mod(keys.core.as_ref());
+    let role_mod = role_mod(SetKeys::core(&input.attrs).as_ref());
     let ident = &input.ident;
     let (impl_generics, type_generics, clause) = input.generics.split_for_impl();
     let bounds = (!input.generics.params.is_empty()).then(|| {

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{Data, DataEnum, DeriveInput, Fields, Ident, Type, Variant};
 
-use crate::attr::{ModeKeys, RoleKeys, RoleRef, SetKeys};
+use crate::attr::{At, Mode, Replicas, RoleKeys, RoleRef, SetKeys};
 use crate::errors::Errors;
 
 /// A set of roles.
@@ -38,6 +38,8 @@ pub(crate) struct Role {
     pub(crate) ident: Ident,
     /// The name in manifests.
     pub(crate) name: String,
+    pub(crate) replicas: Option<At<Replicas>>,
+    pub(crate) default: Option<At<u32>>,
     pub(crate) keys: RoleKeys,
 }
 
@@ -45,14 +47,16 @@ impl RoleSet {
     /// Reads the enum: mistakes that can be seen without comparing one part with another.
     pub(crate) fn read(input: &DeriveInput) -> syn::Result<Self> {
         let mut errors = Errors::default();
-        let keys = SetKeys::read(&input.attrs, &mut errors);
+        let keys = SetKeys::read(&input.attrs, &mut errors).unwrap_or_default();
         let (mut roles, mut bases) = (Vec::new(), Vec::new());
         match &input.data {
             Data::Enum(data) => {
                 whole(input, data, &mut errors);
                 for variant in &data.variants {
-                    let keys = RoleKeys::read(&variant.attrs, &mut errors);
-                    if keys.extend.is_some() {
+                    let Some(keys) = RoleKeys::read(&variant.attrs, &mut errors) else {
+                        continue;
+                    };
+                    if keys.extend.is_present() {
                         bases.extend(base(variant, roles.len(), &mut errors));
                     } else {
                         roles.push(role(variant, keys, &mut errors));
@@ -82,7 +86,7 @@ impl RoleSet {
     }
 
     /// The declared mode of a role.
-    pub(crate) fn mode_of(&self, role: &Role) -> Option<&ModeKeys> {
+    pub(crate) fn mode_of(&self, role: &Role) -> Option<&Mode> {
         let name = role.keys.mode.as_ref()?;
         self.keys.modes.iter().find(|mode| mode.name == *name)
     }
@@ -98,7 +102,7 @@ impl RoleSet {
     }
 
     /// The roles of a mode.
-    pub(crate) fn roles_of<'a>(&'a self, mode: &'a ModeKeys) -> impl Iterator<Item = &'a Role> {
+    pub(crate) fn roles_of<'a>(&'a self, mode: &'a Mode) -> impl Iterator<Item = &'a Role> {
         self.roles
             .iter()
             .filter(|role| role.keys.mode.as_ref() == Some(&mode.name))
@@ -116,8 +120,7 @@ impl Role {
 
     /// Fewest replicas of the role when a job has it; of one that does not say, one.
     pub(crate) fn fewest(&self) -> u32 {
-        self.keys
-            .replicas
+        self.replicas
             .as_ref()
             .map_or(1, |replicas| replicas.value.min)
     }
@@ -166,9 +169,12 @@ fn role(variant: &Variant, keys: RoleKeys, errors: &mut Errors) -> Role {
         Some(rename) => rename.value(),
         None => ident.unraw().to_string(),
     };
+    let (replicas, default) = (keys.replicas.as_ref(), keys.default.as_ref());
     Role {
         ident: ident.clone(),
         name,
+        replicas: replicas.and_then(|value| At::<Replicas>::read(value, errors)),
+        default: default.and_then(|value| At::<u32>::read(value, errors)),
         keys,
     }
 }

@@ -1,12 +1,11 @@
 //! `env(NAME = source, ..)`: environment variables and where their values come from.
 
-use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Expr, ExprCall, Ident, LitStr, Meta};
 
-use super::keys::{Keys, split, text, ungroup};
-use super::value::{RoleRef, string};
-use crate::errors::Errors;
+use super::keys::{parentheses, split, text, ungroup};
+use super::value::{RoleRef, literal};
+use crate::errors::mistake;
 use crate::suggest;
 
 /// One environment variable.
@@ -57,57 +56,49 @@ const SOURCES: &[&str] = &[
     "default", "role", "index", "count", "host", "port", "hosts", "field",
 ];
 
-impl Keys<'_> {
-    /// The variables of the block `env(..)`.
-    pub(super) fn env(&mut self) -> Vec<Env> {
-        let tokens = self.block("env", "env(NAME = \"text\")");
-        tokens
-            .map(|tokens| variables(tokens, self.errors))
-            .unwrap_or_default()
-    }
-}
-
-fn variables(tokens: TokenStream, errors: &mut Errors) -> Vec<Env> {
+/// The variables of a block `env(..)`.
+pub(super) fn variables(meta: &Meta) -> darling::Result<Vec<Env>> {
+    let tokens = parentheses(meta, "env(NAME = \"text\")")?;
+    let metas = split(tokens)?;
+    let mut errors = darling::Error::accumulator();
     let mut variables: Vec<Env> = Vec::new();
-    for meta in split(tokens, errors).into_iter().flatten() {
-        let Some(name) = name(&meta, errors) else {
+    for meta in metas {
+        let Some(variable) = errors.handle(variable(meta)) else {
             continue;
         };
-        let Meta::NameValue(pair) = meta else {
-            let message = format!(
-                "`{name}` needs a value: write `{name} = \"text\"` or `{name} = host(Role)`"
-            );
-            errors.at(meta, message);
-            continue;
-        };
-        let Some(source) = source(&name, ungroup(pair.value), errors) else {
-            continue;
-        };
-        if variables.iter().any(|other| other.name == name) {
-            errors.at(
-                &name,
-                format!("`{name}` is set twice in this `env`: remove one"),
-            );
-            continue;
+        let name = &variable.name;
+        if variables.iter().any(|other| other.name == *name) {
+            let message = format!("`{name}` is set twice in this `env`: remove one");
+            errors.push(mistake(name, message));
         }
-        variables.push(Env { name, source });
+        variables.push(variable);
     }
-    variables
+    errors.finish_with(variables)
 }
 
-fn name(meta: &Meta, errors: &mut Errors) -> Option<Ident> {
+fn variable(meta: Meta) -> darling::Result<Env> {
+    let name = name(&meta)?;
+    let Meta::NameValue(pair) = meta else {
+        let message =
+            format!("`{name}` needs a value: write `{name} = \"text\"` or `{name} = host(Role)`");
+        return Err(mistake(meta, message));
+    };
+    let source = source(&name, &ungroup(pair.value))?;
+    Ok(Env { name, source })
+}
+
+fn name(meta: &Meta) -> darling::Result<Ident> {
     let path = meta.path();
     let name = path
         .get_ident()
         .filter(|name| is_env_name(&name.to_string()));
-    if name.is_none() {
+    name.cloned().ok_or_else(|| {
         let message = format!(
             "`{}` is no name for an environment variable: use capital letters, digits and `_`, no digit first",
             text(path)
         );
-        errors.at(path, message);
-    }
-    name.cloned()
+        mistake(path, message)
+    })
 }
 
 /// True for `[A-Z_][A-Z0-9_]*`.
@@ -118,18 +109,14 @@ pub(crate) fn is_env_name(name: &str) -> bool {
         && name.bytes().all(plain)
 }
 
-fn source(variable: &Ident, value: Expr, errors: &mut Errors) -> Option<Source> {
-    if let Some(text) = string(&value) {
-        return Some(Source::Literal(text));
+fn source(variable: &Ident, value: &Expr) -> darling::Result<Source> {
+    if let Some(text) = literal(value) {
+        return Ok(Source::Literal(text));
     }
-    let called_path = |call: &ExprCall| match &*call.func {
-        Expr::Path(path) => Some(text(&path.path)),
-        _ => None,
-    };
-    let message = match &value {
-        Expr::Path(path) => return plain(&text(&path.path), path, errors),
-        Expr::Call(call) if let Some(name) = called_path(call) => {
-            return called(&name, call, errors);
+    let message = match value {
+        Expr::Path(path) => return plain(&text(&path.path), path),
+        Expr::Call(call) if let Expr::Path(path) = &*call.func => {
+            return called(&text(&path.path), call);
         }
         Expr::Lit(literal) => {
             let text = literal.to_token_stream().to_string();
@@ -141,71 +128,52 @@ fn source(variable: &Ident, value: Expr, errors: &mut Errors) -> Option<Source> 
             suggest::list(SOURCES)
         ),
     };
-    errors.at(value, message);
-    None
+    Err(mistake(value, message))
 }
 
-fn plain(name: &str, at: &syn::ExprPath, errors: &mut Errors) -> Option<Source> {
-    match name {
-        "role" => return Some(Source::Role),
-        "index" => return Some(Source::Index),
+fn plain(name: &str, at: &syn::ExprPath) -> darling::Result<Source> {
+    let message = match name {
+        "role" => return Ok(Source::Role),
+        "index" => return Ok(Source::Index),
         "count" | "host" | "port" | "hosts" => {
-            errors.at(at, format!("`{name}` needs a role: write `{name}(Role)`"));
+            format!("`{name}` needs a role: write `{name}(Role)`")
         }
-        "default" | "field" => {
-            errors.at(at, format!("`{name}` needs a text: write `{name}(\"..\")`"));
-        }
-        _ => errors.at(at, suggest::unknown("`env` source", name, SOURCES)),
-    }
-    None
+        "default" | "field" => format!("`{name}` needs a text: write `{name}(\"..\")`"),
+        _ => suggest::unknown("`env` source", name, SOURCES),
+    };
+    Err(mistake(at, message))
 }
 
-fn called(name: &str, call: &ExprCall, errors: &mut Errors) -> Option<Source> {
-    match name {
-        "count" => one_role(name, call, errors).map(Source::Count),
-        "host" => one_role(name, call, errors).map(Source::Host),
-        "port" => one_role(name, call, errors).map(Source::Port),
-        "hosts" => one_role(name, call, errors).map(Source::Hosts),
-        "default" => one_text(name, call, errors).map(Source::Default),
-        "field" => one_text(name, call, errors).and_then(|path| field(path, errors)),
-        "role" | "index" => {
-            errors.at(
-                call,
-                format!("`{name}` takes nothing in parentheses: write `{name}`"),
-            );
-            None
-        }
-        _ => {
-            errors.at(&call.func, suggest::unknown("`env` source", name, SOURCES));
-            None
-        }
-    }
+fn called(name: &str, call: &ExprCall) -> darling::Result<Source> {
+    let message = match name {
+        "count" => return one_role(name, call).map(Source::Count),
+        "host" => return one_role(name, call).map(Source::Host),
+        "port" => return one_role(name, call).map(Source::Port),
+        "hosts" => return one_role(name, call).map(Source::Hosts),
+        "default" => return one_text(name, call).map(Source::Default),
+        "field" => return field(one_text(name, call)?),
+        "role" | "index" => format!("`{name}` takes nothing in parentheses: write `{name}`"),
+        _ => suggest::unknown("`env` source", name, SOURCES),
+    };
+    Err(mistake(call, message))
 }
 
-fn one_role(name: &str, call: &ExprCall, errors: &mut Errors) -> Option<RoleRef> {
-    if call.args.len() == 1 {
-        return call
-            .args
-            .first()
-            .and_then(|role| RoleRef::read(role.clone(), errors));
-    }
-    errors.at(
-        call,
-        format!("`{name}` takes exactly one role: write `{name}(Role)`"),
-    );
-    None
-}
-
-fn one_text(name: &str, call: &ExprCall, errors: &mut Errors) -> Option<LitStr> {
+fn one_role(name: &str, call: &ExprCall) -> darling::Result<RoleRef> {
     let only = call.args.first().filter(|_| call.args.len() == 1);
-    let text = only.cloned().map(ungroup).and_then(|value| string(&value));
-    if text.is_none() {
-        errors.at(
-            call,
-            format!("`{name}` takes exactly one text in quotes: write `{name}(\"..\")`"),
-        );
-    }
-    text
+    let Some(role) = only else {
+        let message = format!("`{name}` takes exactly one role: write `{name}(Role)`");
+        return Err(mistake(call, message));
+    };
+    RoleRef::read(role.clone())
+}
+
+fn one_text(name: &str, call: &ExprCall) -> darling::Result<LitStr> {
+    let only = call.args.first().filter(|_| call.args.len() == 1);
+    let text = only.cloned().map(ungroup);
+    text.as_ref().and_then(literal).ok_or_else(|| {
+        let message = format!("`{name}` takes exactly one text in quotes: write `{name}(\"..\")`");
+        mistake(call, message)
+    })
 }
 
 /// What the downward API gives to environment variables:
@@ -224,15 +192,17 @@ const FIELDS: &[&str] = &[
     "status.podIPs",
 ];
 
-fn field(path: LitStr, errors: &mut Errors) -> Option<Source> {
+fn field(path: LitStr) -> darling::Result<Source> {
     let text = path.value();
     let keyed = ["metadata.labels['", "metadata.annotations['"];
     let key = keyed
         .iter()
         .find_map(|start| text.strip_prefix(start)?.strip_suffix("']"));
     if FIELDS.contains(&text.as_str()) || key.is_some_and(|key| !key.is_empty()) {
-        return Some(Source::Field(path));
+        return Ok(Source::Field(path));
     }
-    errors.at(path, suggest::unknown("pod `field`", &text, FIELDS));
-    None
+    Err(mistake(
+        path,
+        suggest::unknown("pod `field`", &text, FIELDS),
+    ))
 }

@@ -1,144 +1,97 @@
-//! The keys of an attribute or of a block in it, each at most once.
+//! Lists of keys: how they are written, and that each is known and given once. From there darling
+//! takes each to its field.
+//!
+//! This much is not darling's, whose words are others and fewer: it says "expected `,`" of whatever
+//! follows a key, names no key where ten are possible, and reads `-1` as one number, of which it
+//! underlines the sign.
 
+use darling::FromMeta;
+use darling::ast::NestedMeta;
 use proc_macro2::TokenStream;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, Meta, MetaNameValue, Path, Token};
 
-use crate::errors::Errors;
+use crate::errors::{Errors, mistake};
 use crate::suggest;
 
-/// Keys not taken yet, and where the mistakes about them go.
-#[derive(Debug)]
-pub(super) struct Keys<'e> {
-    metas: Vec<Meta>,
-    /// False when some keys could not be read.
-    whole: bool,
-    pub(super) errors: &'e mut Errors,
+/// What an attribute or a block in one consists of: its fields are the keys.
+pub(crate) trait Keys: FromMeta {
+    /// What stands before the parentheses.
+    const OWNER: &'static str;
+    /// The keys.
+    const KNOWN: &'static [&'static str];
+    /// Those that cannot be left out.
+    const NEEDED: &'static [&'static str] = &[];
+    /// How a block may be written.
+    const EXAMPLE: &'static str = "";
+
+    /// Reads keys that are known, each given once.
+    fn of(metas: Vec<Meta>) -> darling::Result<Self> {
+        let items: Vec<_> = metas.into_iter().map(NestedMeta::Meta).collect();
+        Self::from_list(&items)
+    }
 }
 
-impl<'e> Keys<'e> {
-    /// The keys of all attributes called `owner`.
-    pub(super) fn of_attributes(
-        attributes: &[Attribute],
-        owner: &str,
-        known: &[&str],
-        errors: &'e mut Errors,
-    ) -> Self {
-        let mut metas = Vec::new();
-        let mut whole = true;
-        for attribute in attributes
-            .iter()
-            .filter(|attribute| attribute.path().is_ident(owner))
-        {
-            let Meta::List(list) = &attribute.meta else {
+/// The keys of all attributes of that name.
+pub(super) fn of_attributes<K: Keys>(attributes: &[Attribute], errors: &mut Errors) -> Vec<Meta> {
+    let owner = K::OWNER;
+    let mut metas = Vec::new();
+    for attribute in attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident(owner))
+    {
+        match &attribute.meta {
+            Meta::List(list) => {
+                let read = errors.take(split(list.tokens.clone()));
+                metas.extend(read.into_iter().flatten());
+            }
+            other => {
                 let message =
                     format!("`{owner}` needs its keys in parentheses: write `#[{owner}(..)]`");
-                errors.at(&attribute.meta, message);
-                whole = false;
-                continue;
-            };
-            let read = split(list.tokens.clone(), errors);
-            whole &= read.is_some();
-            metas.extend(read.into_iter().flatten());
-        }
-        Self {
-            metas: single(metas, owner, known, errors),
-            whole,
-            errors,
-        }
-    }
-
-    /// The keys of a block, like what stands in the parentheses of `port(..)`.
-    pub(super) fn of_block(
-        tokens: TokenStream,
-        owner: &str,
-        known: &[&str],
-        errors: &'e mut Errors,
-    ) -> Self {
-        let metas = split(tokens, errors);
-        let whole = metas.is_some();
-        Self {
-            metas: single(metas.unwrap_or_default(), owner, known, errors),
-            whole,
-            errors,
-        }
-    }
-
-    /// True when a key that the block needs is not there.
-    pub(super) fn lacks(&self, key: &str) -> bool {
-        self.whole && self.path(key).is_none()
-    }
-
-    /// The keys left of those called `key`.
-    pub(super) fn take_all(&mut self, key: &str) -> Vec<Meta> {
-        self.metas
-            .extract_if(.., |meta| meta.path().is_ident(key))
-            .collect()
-    }
-
-    /// The path that is the key itself, when it is there.
-    pub(super) fn path(&self, key: &str) -> Option<Path> {
-        self.metas
-            .iter()
-            .map(Meta::path)
-            .find(|path| path.is_ident(key))
-            .cloned()
-    }
-
-    /// True when the key is there: a key without a value.
-    pub(super) fn flag(&mut self, key: &str) -> bool {
-        let found = self.take_all(key);
-        for meta in &found {
-            if !matches!(meta, Meta::Path(_)) {
-                self.errors.at(
-                    meta,
-                    format!("`{key}` takes no value: write `{key}` or leave it out"),
-                );
+                errors.at(other, message);
             }
         }
-        !found.is_empty()
     }
+    single::<K>(metas, errors)
+}
 
-    /// The value after `key =`; `example` is what else the user is told to write.
-    pub(super) fn value(&mut self, key: &str, example: &str) -> Option<Expr> {
-        let meta = self.take_all(key).pop()?;
-        if let Meta::NameValue(pair) = meta {
-            return Some(ungroup(pair.value));
-        }
-        self.errors
-            .at(meta, format!("`{key}` needs a value: write `{example}`"));
-        None
+/// The block of keys that is the value of a key, like `port(..)`.
+pub(super) fn block<K: Keys>(meta: &Meta) -> darling::Result<K> {
+    of_block(meta.path(), parentheses(meta, K::EXAMPLE)?)
+}
+
+/// The same of what stands in the parentheses.
+pub(super) fn of_block<K: Keys>(at: &Path, tokens: TokenStream) -> darling::Result<K> {
+    let mut errors = Errors::default();
+    let metas = single::<K>(split(tokens)?, &mut errors);
+    let lacks = |key: &&str| !metas.iter().any(|meta| meta.path().is_ident(key));
+    if K::NEEDED.iter().any(lacks) {
+        let needed: Vec<_> = K::NEEDED.iter().map(|key| format!("`{key}`")).collect();
+        let (owner, needed) = (K::OWNER, needed.join(" and "));
+        let message = format!("`{owner}` needs {needed}: write `{}`", K::EXAMPLE);
+        return errors.beside(Err(mistake(at, message)));
     }
+    errors.beside(K::of(metas))
+}
 
-    /// What stands in the parentheses after `key`; `example` is what else the user is told to write.
-    pub(super) fn block(&mut self, key: &str, example: &str) -> Option<TokenStream> {
-        let meta = self.take_all(key).pop()?;
-        if let Meta::List(list) = meta {
-            return Some(list.tokens);
-        }
-        self.errors.at(
-            meta,
-            format!("`{key}` needs parentheses: write `{example}`"),
-        );
-        None
-    }
-
-    /// Takes each key left but `key`, as a mistake.
-    pub(super) fn only(&mut self, key: &str, message: &str) {
-        let others = |meta: &mut Meta| !meta.path().is_ident(key);
-        for other in self.metas.extract_if(.., others) {
-            self.errors.at(other, message);
+/// What stands in the parentheses after a key; `example` is what else the user is told to write.
+pub(super) fn parentheses(meta: &Meta, example: &str) -> darling::Result<TokenStream> {
+    match meta {
+        Meta::List(list) => Ok(list.tokens.clone()),
+        other => {
+            let key = text(other.path());
+            Err(mistake(
+                other,
+                format!("`{key}` needs parentheses: write `{example}`"),
+            ))
         }
     }
 }
 
-/// The keys of a list, when they have the form of keys.
-pub(super) fn split(
-    tokens: TokenStream,
-    errors: &mut Errors,
-) -> Option<Punctuated<Meta, Token![,]>> {
-    errors.take(keys.parse2(tokens))
+/// The keys of a list.
+pub(super) fn split(tokens: TokenStream) -> syn::Result<Punctuated<Meta, Token![,]>> {
+    keys.parse2(tokens)
 }
 
 fn keys(input: ParseStream<'_>) -> syn::Result<Punctuated<Meta, Token![,]>> {
@@ -197,23 +150,16 @@ pub(super) fn ungroup(value: Expr) -> Expr {
 }
 
 /// The keys without those that are unknown or given before; only `mode(..)` blocks may repeat.
-fn single(
-    metas: impl IntoIterator<Item = Meta>,
-    owner: &str,
-    known: &[&str],
-    errors: &mut Errors,
-) -> Vec<Meta> {
+fn single<K: Keys>(metas: impl IntoIterator<Item = Meta>, errors: &mut Errors) -> Vec<Meta> {
     let mut kept: Vec<Meta> = Vec::new();
     for meta in metas {
         let path = meta.path();
-        let Some(key) = known.iter().find(|key| path.is_ident(**key)) else {
-            errors.at(
-                path,
-                suggest::unknown(&format!("`{owner}` key"), &text(path), known),
-            );
+        let Some(key) = K::KNOWN.iter().find(|key| path.is_ident(**key)) else {
+            let what = format!("`{}` key", K::OWNER);
+            errors.at(path, suggest::unknown(&what, &text(path), K::KNOWN));
             continue;
         };
-        let repeats = owner == "roles" && *key == "mode";
+        let repeats = K::OWNER == "roles" && *key == "mode";
         if !repeats && kept.iter().any(|other| other.path().is_ident(*key)) {
             errors.at(path, format!("`{key}` is given twice: remove one"));
             continue;

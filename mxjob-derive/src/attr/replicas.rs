@@ -2,8 +2,8 @@
 
 use syn::{Expr, ExprRange, RangeLimits};
 
-use super::keys::{Keys, ungroup};
-use super::value::{At, MOST_REPLICAS, number, replicas};
+use super::keys::ungroup;
+use super::value::{At, number};
 use crate::errors::Errors;
 
 /// Fewest and most replicas of a role.
@@ -22,14 +22,13 @@ impl Replicas {
     }
 }
 
-impl Keys<'_> {
-    /// The range after `replicas =`.
-    pub(super) fn replicas(&mut self) -> Option<At<Replicas>> {
-        let value = self.value("replicas", "replicas = 1")?;
-        let range = match &value {
-            Expr::Range(range) => bounds(range, self.errors)?,
+impl At<Replicas> {
+    /// Reads the range after `replicas =`.
+    pub(crate) fn read(value: &Expr, errors: &mut Errors) -> Option<Self> {
+        let range = match value {
+            Expr::Range(range) => bounds(range, errors)?,
             single => {
-                let count = bound(single, MOST_REPLICAS, self.errors)?;
+                let count = bound(single, MOST_REPLICAS, errors)?;
                 Replicas {
                     min: count,
                     max: Some(count),
@@ -38,10 +37,23 @@ impl Keys<'_> {
         };
         if range.max == Some(0) {
             let message = "`replicas` allows no replica at all: write `0..=1`, or remove the role";
-            self.errors.at(value, message);
+            errors.at(value, message);
             return None;
         }
-        Some(At::new(range, value))
+        Some(Self::new(range, value))
+    }
+}
+
+impl At<u32> {
+    /// Reads the number after `default =`.
+    pub(crate) fn read(value: &Expr, errors: &mut Errors) -> Option<Self> {
+        let Some(count) = number(value) else {
+            let message = "`default` needs a whole number, 0 or more: write `default = 1`";
+            errors.at(value, message);
+            return None;
+        };
+        let count = small("default", count, MOST_REPLICAS, value, errors)?;
+        Some(Self::new(count, value))
     }
 }
 
@@ -79,5 +91,20 @@ fn bound(value: &Expr, most: u32, errors: &mut Errors) -> Option<u32> {
         errors.at(value, message);
         return None;
     };
-    replicas("replicas", count, most, value, errors)
+    small("replicas", count, most, value, errors)
+}
+
+/// Most replicas of a job in mxjob-core.
+const MOST_REPLICAS: u32 = 100_000;
+
+/// `count` as a number of replicas, not above `most`.
+fn small(key: &str, count: u64, most: u32, at: &Expr, errors: &mut Errors) -> Option<u32> {
+    let small = u32::try_from(count).ok().filter(|count| *count <= most);
+    if small.is_none() {
+        errors.at(
+            at,
+            format!("`{key}` is beyond the {MOST_REPLICAS} replicas that a job may have: write a smaller number"),
+        );
+    }
+    small
 }

@@ -1,178 +1,136 @@
 //! `#[role(..)]` on a variant.
 
-use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta, Path};
+use darling::FromMeta;
+use darling::util::Flag;
+use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta};
 
-use super::env::Env;
-use super::keys::Keys;
-use super::replicas::Replicas;
-use super::value::{At, PortKeys, RoleRef};
-use crate::errors::Errors;
+use super::env::{Env, variables};
+use super::keys::{Keys, block, of_attributes};
+use super::value::{At, PortKeys, RoleRef, boolean, count, flag, list, name, roles, string};
+use crate::errors::{Errors, mistake};
 use crate::suggest;
 
 /// The keys of one role.
-#[derive(Debug)]
+#[derive(Debug, Default, FromMeta)]
+#[darling(default)]
 pub(crate) struct RoleKeys {
     /// True when the variant has a `#[role(..)]`.
+    #[darling(skip)]
     pub(crate) present: bool,
+    /// The doc comment.
+    #[darling(skip)]
+    pub(crate) doc: String,
+    #[darling(with = name, map = Some)]
     pub(crate) mode: Option<Ident>,
-    pub(crate) replicas: Option<At<Replicas>>,
-    pub(crate) default: Option<At<u32>>,
+    #[darling(with = count, map = Some)]
+    pub(crate) replicas: Option<Expr>,
+    #[darling(with = count, map = Some)]
+    pub(crate) default: Option<Expr>,
+    #[darling(with = flag)]
+    pub(crate) optional: Flag,
+    #[darling(with = roles, map = At::into_value)]
     pub(crate) requires: Vec<RoleRef>,
+    #[darling(with = policies)]
     pub(crate) restart: Vec<&'static str>,
-    /// The keys that are on or off, where they differ from a role without keys.
-    pub(crate) switches: Vec<Switch>,
+    #[darling(with = flag)]
+    pub(crate) gpu: Flag,
+    #[darling(with = flag)]
+    pub(crate) label: Flag,
+    #[darling(with = variables)]
     pub(crate) env: Vec<Env>,
+    #[darling(with = boolean, map = Some)]
+    pub(crate) mode_env: Option<bool>,
+    #[darling(with = boolean, map = Some)]
+    pub(crate) services: Option<bool>,
+    #[darling(with = string, map = Some)]
     pub(crate) container: Option<LitStr>,
+    #[darling(with = block, map = Some)]
     pub(crate) port: Option<PortKeys>,
+    #[darling(with = string, map = Some)]
     pub(crate) rename: Option<LitStr>,
     /// The variant holds a base set.
-    pub(crate) extend: Option<Path>,
-    /// The doc comment.
-    pub(crate) doc: String,
+    #[darling(with = flag)]
+    pub(crate) extend: Flag,
 }
 
-/// A key that is on or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Switch {
-    /// `optional`
-    Optional,
-    /// `gpu`
-    Gpu,
-    /// `label`
-    Label,
-    /// `mode_env = false`
-    WithoutModeEnv,
-    /// `services = false`
-    WithoutServices,
+impl Keys for RoleKeys {
+    const OWNER: &'static str = "role";
+    const KNOWN: &'static [&'static str] = &[
+        "mode",
+        "replicas",
+        "default",
+        "optional",
+        "requires",
+        "restart",
+        "gpu",
+        "label",
+        "env",
+        "mode_env",
+        "services",
+        "container",
+        "port",
+        "rename",
+        "extend",
+    ];
 }
-
-const KNOWN: &[&str] = &[
-    "mode",
-    "replicas",
-    "default",
-    "optional",
-    "requires",
-    "restart",
-    "gpu",
-    "label",
-    "env",
-    "mode_env",
-    "services",
-    "container",
-    "port",
-    "rename",
-    "extend",
-];
 
 /// The restart policies, as `mxjob_core::role::RestartPolicy` spells them.
 const POLICIES: &[&str] = &["Never", "OnFailure", "Always", "ExitCode"];
 
 impl RoleKeys {
-    /// Reads the attributes of a variant.
-    pub(crate) fn read(attributes: &[Attribute], errors: &mut Errors) -> Self {
-        let present = attributes
-            .iter()
-            .any(|attribute| attribute.path().is_ident("role"));
-        misplaced(attributes, errors);
-        let mut keys = Keys::of_attributes(attributes, "role", KNOWN, errors);
-        let extend = keys.path("extend");
-        if extend.is_some() {
-            keys.only(
-                "extend",
-                "`extend` stands alone, the base set brings the keys of its roles: remove this one",
-            );
+    /// Reads the attributes of a variant; `None`: a value is not what its key needs.
+    pub(crate) fn read(attributes: &[Attribute], errors: &mut Errors) -> Option<Self> {
+        let called = |name| move |attribute: &&Attribute| attribute.path().is_ident(name);
+        for attribute in attributes.iter().filter(called("roles")) {
+            let message = "`roles` is for the enum: write `#[role(..)]` on a variant";
+            errors.at(attribute, message);
         }
-        keys.flag("extend");
-        Self {
-            present,
-            mode: keys.ident("mode", "mode = Train"),
-            replicas: keys.replicas(),
-            default: keys.count("default"),
-            requires: keys
-                .roles("requires")
-                .map(|roles| roles.value)
-                .unwrap_or_default(),
-            restart: policies(&mut keys),
-            switches: switches(&mut keys),
-            env: keys.env(),
-            container: keys.string("container"),
-            port: keys.port(),
-            rename: keys.string("rename"),
-            extend,
+        let mut metas = of_attributes::<Self>(attributes, errors);
+        let is_extend = |meta: &Meta| meta.path().is_ident("extend");
+        if metas.iter().any(is_extend) {
+            for other in metas.extract_if(.., |meta| !is_extend(meta)) {
+                let message = "`extend` stands alone, the base set brings the keys of its roles: remove this one";
+                errors.at(other, message);
+            }
+        }
+        let keys = errors.take(Self::of(metas))?;
+        Some(Self {
+            present: attributes.iter().any(|one| called("role")(&one)),
             doc: doc(attributes),
-        }
+            ..keys
+        })
     }
 }
 
-fn misplaced(attributes: &[Attribute], errors: &mut Errors) {
-    for attribute in attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("roles"))
-    {
-        errors.at(
-            attribute,
-            "`roles` is for the enum: write `#[role(..)]` on a variant",
-        );
-    }
-}
-
-fn switches(keys: &mut Keys<'_>) -> Vec<Switch> {
-    let flags = [
-        ("optional", Switch::Optional),
-        ("gpu", Switch::Gpu),
-        ("label", Switch::Label),
-    ];
-    let blocks = [
-        ("mode_env", Switch::WithoutModeEnv),
-        ("services", Switch::WithoutServices),
-    ];
-    let mut switches = Vec::new();
-    switches.extend(flags.into_iter().filter(|(key, _)| keys.flag(key)));
-    switches.extend(
-        blocks
-            .into_iter()
-            .filter(|(key, _)| keys.boolean(key) == Some(false)),
-    );
-    switches.into_iter().map(|(_, switch)| switch).collect()
-}
-
-fn policies(keys: &mut Keys<'_>) -> Vec<&'static str> {
-    let Some(list) = keys.list("restart", "restart = [Never, OnFailure]") else {
-        return Vec::new();
-    };
-    if list.value.is_empty() {
-        keys.errors.at(
-            list.tokens,
-            "`restart` allows no policy: name at least one, the default first",
-        );
-    }
-    let mut policies = Vec::new();
-    for value in list.value {
+fn policies(meta: &Meta) -> darling::Result<Vec<&'static str>> {
+    let read = |value: Expr| {
         let name = match &value {
             Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
             _ => None,
         };
-        let known = POLICIES
-            .iter()
-            .find(|known| name.as_deref() == Some(**known));
-        match known {
-            Some(policy) if policies.contains(policy) => {
-                keys.errors.at(
-                    value,
-                    format!("`{policy}` is in `restart` twice: remove one"),
-                );
-            }
-            Some(policy) => policies.push(*policy),
-            None => {
-                let message = format!(
-                    "unknown policy in `restart`: use one of {}",
-                    suggest::list(POLICIES)
-                );
-                keys.errors.at(value, message);
-            }
-        }
+        let mut known = POLICIES.iter();
+        let known = known.find(|known| name.as_deref() == Some(**known));
+        known.map(|policy| (*policy, value.clone())).ok_or_else(|| {
+            let known = suggest::list(POLICIES);
+            let message = format!("unknown policy in `restart`: use one of {known}");
+            mistake(value, message)
+        })
+    };
+    let list = list(meta, "[Never, OnFailure]", read)?;
+    let mut errors = darling::Error::accumulator();
+    if list.value.is_empty() {
+        let message = "`restart` allows no policy: name at least one, the default first";
+        errors.push(mistake(list.tokens, message));
     }
-    policies
+    let mut policies = Vec::new();
+    for (policy, value) in list.value {
+        if policies.contains(&policy) {
+            let message = format!("`{policy}` is in `restart` twice: remove one");
+            errors.push(mistake(value, message));
+        }
+        policies.push(policy);
+    }
+    errors.finish_with(policies)
 }
 
 /// The lines of the doc comment as one line.

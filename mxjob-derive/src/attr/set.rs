@@ -1,96 +1,142 @@
 //! `#[roles(..)]` on the enum.
 
+use darling::FromMeta;
+use darling::util::Flag;
 use proc_macro2::TokenStream;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::{Attribute, Expr, Ident, LitStr, Meta, Path, Token};
+use syn::{Attribute, Ident, LitStr, Meta, Path, Token};
 
-use super::env::Env;
-use super::keys::{Keys, text};
-use super::value::{At, PortKeys, RoleRef};
-use crate::errors::Errors;
+use super::env::{Env, variables};
+use super::keys::{Keys, block, of_attributes, of_block, parentheses, text};
+use super::value::{At, PortKeys, RoleRef, flag, path, roles, string, strings};
+use crate::errors::{Errors, mistake};
 
 /// The keys of the whole set.
-#[derive(Debug)]
+#[derive(Debug, Default, FromMeta)]
+#[darling(default)]
 pub(crate) struct SetKeys {
+    #[darling(with = string, map = Some)]
     pub(crate) container: Option<LitStr>,
+    #[darling(with = block, map = Some)]
     pub(crate) port: Option<PortKeys>,
+    #[darling(with = string, map = Some)]
     pub(crate) config_env: Option<LitStr>,
-    pub(crate) modes: Vec<ModeKeys>,
+    #[darling(rename = "mode", multiple, with = Mode::read)]
+    pub(crate) modes: Vec<Mode>,
+    #[darling(with = block, map = Some)]
     pub(crate) crd: Option<CrdKeys>,
     /// Where mxjob-core is; `None`: where cargo puts it.
+    #[darling(rename = "crate", with = path, map = Some)]
     pub(crate) core: Option<Path>,
 }
 
-/// The keys of one mode.
+impl Keys for SetKeys {
+    const OWNER: &'static str = "roles";
+    const KNOWN: &'static [&'static str] =
+        &["container", "port", "config_env", "mode", "crd", "crate"];
+}
+
+/// One mode.
 #[derive(Debug)]
-pub(crate) struct ModeKeys {
+pub(crate) struct Mode {
     pub(crate) name: Ident,
+    pub(crate) keys: ModeKeys,
+}
+
+/// The keys of one mode.
+#[derive(Debug, Default, FromMeta)]
+#[darling(default)]
+pub(crate) struct ModeKeys {
+    #[darling(with = roles, map = Some)]
     pub(crate) chief: Option<At<Vec<RoleRef>>>,
+    #[darling(with = roles, map = At::into_value)]
     pub(crate) workers: Vec<RoleRef>,
-    pub(crate) fixed_membership: bool,
+    #[darling(with = flag)]
+    pub(crate) fixed_membership: Flag,
+    #[darling(with = variables)]
     pub(crate) env: Vec<Env>,
 }
 
+impl Keys for ModeKeys {
+    const OWNER: &'static str = "mode";
+    const KNOWN: &'static [&'static str] = &["chief", "workers", "fixed_membership", "env"];
+    const EXAMPLE: &'static str = "mode(Train, chief = [Worker])";
+}
+
 /// The names of the custom resource.
-#[derive(Debug)]
+#[derive(Debug, FromMeta)]
 pub(crate) struct CrdKeys {
+    #[darling(with = string)]
     pub(crate) group: LitStr,
+    #[darling(with = string)]
     pub(crate) kind: LitStr,
+    #[darling(default, with = string, map = Some)]
     pub(crate) plural: Option<LitStr>,
+    #[darling(default, with = string, map = Some)]
     pub(crate) singular: Option<LitStr>,
+    #[darling(default, with = strings)]
     pub(crate) short_names: Vec<LitStr>,
 }
 
-const KNOWN: &[&str] = &["container", "port", "config_env", "mode", "crd", "crate"];
-const OF_MODE: &[&str] = &["chief", "workers", "fixed_membership", "env"];
-const OF_CRD: &[&str] = &["group", "kind", "plural", "singular", "short_names"];
+impl Keys for CrdKeys {
+    const OWNER: &'static str = "crd";
+    const KNOWN: &'static [&'static str] = &["group", "kind", "plural", "singular", "short_names"];
+    const NEEDED: &'static [&'static str] = &["group", "kind"];
+    const EXAMPLE: &'static str = "crd(group = \"example.org\", kind = \"TrainJob\")";
+}
 
 impl SetKeys {
-    /// Reads the attributes of the enum.
-    pub(crate) fn read(attributes: &[Attribute], errors: &mut Errors) -> Self {
+    /// Reads the attributes of the enum; `None`: a value is not what its key needs.
+    pub(crate) fn read(attributes: &[Attribute], errors: &mut Errors) -> Option<Self> {
         for attribute in attributes
             .iter()
             .filter(|attribute| attribute.path().is_ident("role"))
         {
-            errors.at(
-                attribute,
-                "`role` is for a variant: write `#[roles(..)]` on the enum",
+            let message = "`role` is for a variant: write `#[roles(..)]` on the enum";
+            errors.at(attribute, message);
+        }
+        let metas = of_attributes::<Self>(attributes, errors);
+        let keys = errors.take(Self::of(metas))?;
+        if let Some(path) = keys.core.as_ref().filter(|path| !is_absolute(path)) {
+            let message = format!(
+                "`crate` needs an absolute path: write `crate = ::{}`",
+                text(path)
             );
+            errors.at(path, message);
         }
-        let mut keys = Keys::of_attributes(attributes, "roles", KNOWN, errors);
-        Self {
-            container: keys.string("container"),
-            port: keys.port(),
-            config_env: keys.string("config_env"),
-            modes: modes(&mut keys),
-            crd: crd(&mut keys),
-            core: core(&mut keys),
+        Some(keys)
+    }
+
+    /// Where mxjob-core is, of attributes that may have mistakes.
+    pub(crate) fn core(attributes: &[Attribute]) -> Option<Path> {
+        let metas = of_attributes::<Self>(attributes, &mut Errors::default());
+        let core = metas.iter().find(|meta| meta.path().is_ident("crate"))?;
+        let mut path = path(core).ok()?;
+        if !is_absolute(&path) {
+            path.leading_colon = Some(<Token![::]>::default());
         }
+        let first = path.segments.first()?.ident.to_string();
+        (!["self", "super", "Self"].contains(&first.as_str())).then_some(path)
     }
 }
 
-fn modes(keys: &mut Keys<'_>) -> Vec<ModeKeys> {
-    let mut modes = Vec::new();
-    for meta in keys.take_all("mode") {
-        match meta {
-            Meta::List(list) => {
-                let named = (|input: ParseStream<'_>| named(input)).parse2(list.tokens.clone());
-                match named {
-                    Ok((name, rest)) => modes.push(mode(name, rest, keys.errors)),
-                    Err(_) => keys.errors.at(
-                        list,
-                        "`mode` starts with its name: write `mode(Train, chief = [Worker])`",
-                    ),
-                }
-            }
-            other => keys.errors.at(
-                other,
-                "`mode` needs parentheses: write `mode(Train, chief = [Worker])`",
-            ),
-        }
+/// True for a path that means the same wherever it stands.
+fn is_absolute(path: &Path) -> bool {
+    let first = path.segments.first();
+    path.leading_colon.is_some() || first.is_some_and(|first| first.ident == "crate")
+}
+
+impl Mode {
+    fn read(meta: &Meta) -> darling::Result<Self> {
+        let tokens = parentheses(meta, ModeKeys::EXAMPLE)?;
+        let (name, keys) = named.parse2(tokens).map_err(|_| {
+            let message = format!("`mode` starts with its name: write `{}`", ModeKeys::EXAMPLE);
+            mistake(meta, message)
+        })?;
+        let keys = of_block(meta.path(), keys)?;
+        Ok(Self { name, keys })
     }
-    modes
 }
 
 /// A mode's name and what comes after the comma.
@@ -100,71 +146,4 @@ fn named(input: ParseStream<'_>) -> syn::Result<(Ident, TokenStream)> {
         input.parse::<Token![,]>()?;
     }
     Ok((name, input.parse()?))
-}
-
-fn mode(name: Ident, tokens: TokenStream, errors: &mut Errors) -> ModeKeys {
-    let mut keys = Keys::of_block(tokens, "mode", OF_MODE, errors);
-    ModeKeys {
-        name,
-        chief: keys.roles("chief"),
-        workers: keys
-            .roles("workers")
-            .map(|roles| roles.value)
-            .unwrap_or_default(),
-        fixed_membership: keys.flag("fixed_membership"),
-        env: keys.env(),
-    }
-}
-
-fn crd(keys: &mut Keys<'_>) -> Option<CrdKeys> {
-    const EXAMPLE: &str = "crd(group = \"example.org\", kind = \"TrainJob\")";
-    let path = keys.path("crd")?;
-    let tokens = keys.block("crd", EXAMPLE)?;
-    let mut keys = Keys::of_block(tokens, "crd", OF_CRD, keys.errors);
-    if keys.lacks("group") || keys.lacks("kind") {
-        keys.errors.at(
-            path,
-            format!("`crd` needs `group` and `kind`: write `{EXAMPLE}`"),
-        );
-    }
-    let (group, kind) = (keys.string("group"), keys.string("kind"));
-    let (plural, singular) = (keys.string("plural"), keys.string("singular"));
-    let short_names = keys.strings("short_names").unwrap_or_default();
-    Some(CrdKeys {
-        group: group?,
-        kind: kind?,
-        plural,
-        singular,
-        short_names,
-    })
-}
-
-/// Where mxjob-core is, when the key says so.
-fn core(keys: &mut Keys<'_>) -> Option<Path> {
-    let value = keys.value("crate", "crate = ::mxjob_core")?;
-    let Expr::Path(path) = value else {
-        keys.errors
-            .at(value, "`crate` needs a path: write `crate = ::mxjob_core`");
-        return None;
-    };
-    let mut path = path.path;
-    let first = path
-        .segments
-        .first()
-        .map(|segment| segment.ident.to_string())?;
-    if path.leading_colon.is_some() || first == "crate" {
-        return Some(path);
-    }
-    keys.errors.at(
-        &path,
-        format!(
-            "`crate` needs an absolute path: write `crate = ::{}`",
-            text(&path)
-        ),
-    );
-    if ["self", "super", "Self"].contains(&first.as_str()) {
-        return None;
-    }
-    path.leading_colon = Some(<Token![::]>::default());
-    Some(path)
 }

@@ -1,12 +1,15 @@
-//! Values of keys: text, numbers, names, lists of them, ports.
+//! Values of keys: text, numbers, names, lists of them, ports. Each function reads the value of one
+//! key for darling, with our own words for what it is not.
 
+use darling::FromMeta;
+use darling::util::Flag;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::ext::IdentExt;
-use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path};
+use syn::{Expr, ExprLit, Ident, Lit, LitStr, Meta, Path};
 
 use super::keys::{Keys, text, ungroup};
-use crate::errors::Errors;
+use crate::errors::mistake;
 
 /// A value and the tokens that say it, for a mistake found later.
 #[derive(Clone, Debug)]
@@ -16,11 +19,15 @@ pub(crate) struct At<T> {
 }
 
 impl<T> At<T> {
-    pub(super) fn new(value: T, tokens: impl ToTokens) -> Self {
+    pub(crate) fn new(value: T, tokens: impl ToTokens) -> Self {
         Self {
             value,
             tokens: tokens.into_token_stream(),
         }
+    }
+
+    pub(super) fn into_value(self) -> T {
+        self.value
     }
 }
 
@@ -37,7 +44,7 @@ pub(crate) struct RoleRef {
 
 impl RoleRef {
     /// Reads a path of one or two plain names.
-    pub(super) fn read(value: Expr, errors: &mut Errors) -> Option<Self> {
+    pub(super) fn read(value: Expr) -> darling::Result<Self> {
         let value = ungroup(value);
         if let Expr::Path(path) = &value
             && path.qself.is_none()
@@ -48,33 +55,24 @@ impl RoleRef {
                 .iter()
                 .all(|segment| segment.arguments.is_none())
         {
-            let names: Vec<_> = path
-                .path
-                .segments
-                .iter()
-                .map(|segment| segment.ident.clone())
-                .collect();
-            let path = path.path.clone();
-            match names.as_slice() {
-                [role] => {
-                    return Some(Self {
-                        base: None,
-                        role: role.clone(),
-                        path,
-                    });
-                }
-                [base, role] => {
-                    return Some(Self {
-                        base: Some(base.clone()),
-                        role: role.clone(),
-                        path,
-                    });
-                }
-                _ => {}
+            let mut names = path.path.segments.iter().map(|segment| &segment.ident);
+            let (base, role) = match (names.next(), names.next(), names.next()) {
+                (Some(role), None, None) => (None, Some(role)),
+                (base, role, None) => (base, role),
+                _ => (None, None),
+            };
+            if let Some(role) = role {
+                return Ok(Self {
+                    base: base.cloned(),
+                    role: role.clone(),
+                    path: path.path.clone(),
+                });
             }
         }
-        errors.at(value, "not a role: write a variant's name like `Worker`, or `Base::Worker` for a role of a base set");
-        None
+        Err(mistake(
+            value,
+            "not a role: write a variant's name like `Worker`, or `Base::Worker` for a role of a base set",
+        ))
     }
 
     /// The role as it is written.
@@ -89,168 +87,141 @@ impl RoleRef {
 }
 
 /// `port(name = .., number = ..)`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, FromMeta)]
 pub(crate) struct PortKeys {
+    #[darling(with = string)]
     pub(crate) name: LitStr,
+    #[darling(with = port_number)]
     pub(crate) number: u16,
 }
 
-impl Keys<'_> {
-    /// The text after `key =`.
-    pub(super) fn string(&mut self, key: &str) -> Option<LitStr> {
-        let value = self.value(key, &format!("{key} = \"..\""))?;
-        let text = string(&value);
-        if text.is_none() {
-            self.errors.at(
-                value,
-                format!("`{key}` needs text in quotes: write `{key} = \"..\"`"),
-            );
+impl Keys for PortKeys {
+    const OWNER: &'static str = "port";
+    const KNOWN: &'static [&'static str] = &["name", "number"];
+    const NEEDED: &'static [&'static str] = Self::KNOWN;
+    const EXAMPLE: &'static str = "port(name = \"job-port\", number = 9091)";
+}
+
+/// A key without a value.
+pub(super) fn flag(meta: &Meta) -> darling::Result<Flag> {
+    match meta {
+        Meta::Path(_) => Flag::from_meta(meta),
+        other => {
+            let key = text(other.path());
+            let message = format!("`{key}` takes no value: write `{key}` or leave it out");
+            Err(mistake(other, message))
         }
-        text
-    }
-
-    /// `true` or `false` after `key =`.
-    pub(super) fn boolean(&mut self, key: &str) -> Option<bool> {
-        match self.value(key, &format!("{key} = false"))? {
-            Expr::Lit(ExprLit {
-                lit: Lit::Bool(value),
-                ..
-            }) => Some(value.value),
-            other => {
-                self.errors.at(
-                    other,
-                    format!("`{key}` needs `true` or `false`: write `{key} = false`"),
-                );
-                None
-            }
-        }
-    }
-
-    /// The name after `key =`.
-    pub(super) fn ident(&mut self, key: &str, example: &str) -> Option<Ident> {
-        let value = self.value(key, example)?;
-        if let Expr::Path(path) = &value
-            && let Some(name) = path.path.get_ident()
-        {
-            return Some(name.unraw());
-        }
-        self.errors
-            .at(value, format!("`{key}` needs a name: write `{example}`"));
-        None
-    }
-
-    /// The number of replicas after `key =`.
-    pub(super) fn count(&mut self, key: &str) -> Option<At<u32>> {
-        let value = self.value(key, &format!("{key} = 1"))?;
-        let Some(count) = number(&value) else {
-            let message = format!("`{key}` needs a whole number, 0 or more: write `{key} = 1`");
-            self.errors.at(value, message);
-            return None;
-        };
-        let count = replicas(key, count, MOST_REPLICAS, &value, self.errors)?;
-        Some(At::new(count, value))
-    }
-
-    /// The list after `key =`.
-    pub(super) fn list(&mut self, key: &str, example: &str) -> Option<At<Vec<Expr>>> {
-        match self.value(key, example)? {
-            Expr::Array(array) => Some(At::new(
-                array.elems.iter().cloned().map(ungroup).collect(),
-                array,
-            )),
-            other => {
-                self.errors
-                    .at(other, format!("`{key}` needs a list: write `{example}`"));
-                None
-            }
-        }
-    }
-
-    /// The roles after `key =`.
-    pub(super) fn roles(&mut self, key: &str) -> Option<At<Vec<RoleRef>>> {
-        let list = self.list(key, &format!("{key} = [Worker]"))?;
-        let roles = list
-            .value
-            .into_iter()
-            .filter_map(|role| RoleRef::read(role, self.errors))
-            .collect();
-        Some(At {
-            value: roles,
-            tokens: list.tokens,
-        })
-    }
-
-    /// The texts after `key =`.
-    pub(super) fn strings(&mut self, key: &str) -> Option<Vec<LitStr>> {
-        let list = self.list(key, &format!("{key} = [\"..\"]"))?;
-        let mut texts = Vec::new();
-        for value in list.value {
-            match string(&value) {
-                Some(text) => texts.push(text),
-                None => self.errors.at(
-                    value,
-                    format!("`{key}` needs text in quotes: write `{key} = [\"..\"]`"),
-                ),
-            }
-        }
-        Some(texts)
-    }
-
-    /// The block `port(name = .., number = ..)`.
-    pub(super) fn port(&mut self) -> Option<PortKeys> {
-        const EXAMPLE: &str = "port(name = \"job-port\", number = 9091)";
-        let path = self.path("port")?;
-        let tokens = self.block("port", EXAMPLE)?;
-        let mut keys = Keys::of_block(tokens, "port", &["name", "number"], self.errors);
-        if keys.lacks("name") || keys.lacks("number") {
-            keys.errors.at(
-                path,
-                format!("`port` needs `name` and `number`: write `{EXAMPLE}`"),
-            );
-        }
-        let name = keys.string("name");
-        let number = keys.value("number", "number = 9091");
-        let number = number.and_then(|value| port_number(&value, keys.errors));
-        Some(PortKeys {
-            name: name?,
-            number: number?,
-        })
     }
 }
 
-/// Most replicas of a job in mxjob-core.
-pub(super) const MOST_REPLICAS: u32 = 100_000;
-
-/// `count` as a number of replicas, not above `most`.
-pub(super) fn replicas(
-    key: &str,
-    count: u64,
-    most: u32,
-    at: &Expr,
-    errors: &mut Errors,
-) -> Option<u32> {
-    let small = u32::try_from(count).ok().filter(|count| *count <= most);
-    if small.is_none() {
-        errors.at(
-            at,
-            format!("`{key}` is beyond the {MOST_REPLICAS} replicas that a job may have: write a smaller number"),
-        );
+/// What comes after `key =`; `example` is what else the user is told to write there.
+fn given(meta: &Meta, example: &str) -> darling::Result<Expr> {
+    match meta {
+        Meta::NameValue(pair) => Ok(ungroup(pair.value.clone())),
+        other => {
+            let key = text(other.path());
+            Err(mistake(
+                other,
+                format!("`{key}` needs a value: write `{key} = {example}`"),
+            ))
+        }
     }
-    small
 }
 
-fn port_number(value: &Expr, errors: &mut Errors) -> Option<u16> {
-    let port = number(value)
+/// `needs`, with the key before it and what to write after it.
+fn other<T>(meta: &Meta, value: &Expr, needs: &str, example: &str) -> darling::Result<T> {
+    let key = text(meta.path());
+    let message = format!("`{key}` needs {needs}: write `{key} = {example}`");
+    Err(mistake(value, message))
+}
+
+/// A number of replicas or a range of such, judged when the role is put together: darling's errors
+/// underline one token, and a range or a number with a sign has more.
+pub(super) fn count(meta: &Meta) -> darling::Result<Expr> {
+    given(meta, "1")
+}
+
+/// Text.
+pub(super) fn string(meta: &Meta) -> darling::Result<LitStr> {
+    let example = "\"..\"";
+    let value = given(meta, example)?;
+    literal(&value).map_or_else(|| other(meta, &value, "text in quotes", example), Ok)
+}
+
+/// `true` or `false`.
+pub(super) fn boolean(meta: &Meta) -> darling::Result<bool> {
+    match given(meta, "false")? {
+        Expr::Lit(ExprLit {
+            lit: Lit::Bool(value),
+            ..
+        }) => Ok(value.value),
+        value => other(meta, &value, "`true` or `false`", "false"),
+    }
+}
+
+/// A name.
+pub(super) fn name(meta: &Meta) -> darling::Result<Ident> {
+    let value = given(meta, "Train")?;
+    let name = match &value {
+        Expr::Path(path) => path.path.get_ident(),
+        _ => None,
+    };
+    name.map_or_else(
+        || other(meta, &value, "a name", "Train"),
+        |name| Ok(name.unraw()),
+    )
+}
+
+/// A path.
+pub(super) fn path(meta: &Meta) -> darling::Result<Path> {
+    match given(meta, "::mxjob_core")? {
+        Expr::Path(path) => Ok(path.path),
+        value => other(meta, &value, "a path", "::mxjob_core"),
+    }
+}
+
+/// A list, each of its values read by `read`.
+pub(super) fn list<T>(
+    meta: &Meta,
+    example: &str,
+    read: impl Fn(Expr) -> darling::Result<T>,
+) -> darling::Result<At<Vec<T>>> {
+    let array = match given(meta, example)? {
+        Expr::Array(array) => array,
+        value => return other(meta, &value, "a list", example),
+    };
+    let mut errors = darling::Error::accumulator();
+    let tokens = array.to_token_stream();
+    let values = array.elems.into_iter().map(ungroup);
+    let values = values.filter_map(|value| errors.handle(read(value)));
+    let values = values.collect();
+    errors.finish_with(At::new(values, tokens))
+}
+
+/// Roles.
+pub(super) fn roles(meta: &Meta) -> darling::Result<At<Vec<RoleRef>>> {
+    list(meta, "[Worker]", RoleRef::read)
+}
+
+/// Texts.
+pub(super) fn strings(meta: &Meta) -> darling::Result<Vec<LitStr>> {
+    let example = "[\"..\"]";
+    let read = |value: Expr| {
+        literal(&value).map_or_else(|| other(meta, &value, "text in quotes", example), Ok)
+    };
+    list(meta, example, read).map(At::into_value)
+}
+
+fn port_number(meta: &Meta) -> darling::Result<u16> {
+    let value = given(meta, "9091")?;
+    let port = number(&value)
         .and_then(|number| u16::try_from(number).ok())
         .filter(|port| *port > 0);
-    if port.is_none() {
-        errors.at(value, "`number` is no port: write a number from 1 to 65535");
-    }
-    port
+    port.ok_or_else(|| mistake(value, "`number` is no port: write a number from 1 to 65535"))
 }
 
 /// A string literal's.
-pub(super) fn string(value: &Expr) -> Option<LitStr> {
+pub(super) fn literal(value: &Expr) -> Option<LitStr> {
     match value {
         Expr::Lit(ExprLit {
             lit: Lit::Str(text),

@@ -2,14 +2,14 @@
 
 use syn::Ident;
 
-use crate::attr::{Env, Switch};
+use crate::attr::Env;
 use crate::errors::Errors;
 use crate::model::RoleSet;
 
 /// Addresses are of roles of the same mode, and of ones that have a replica to address.
 pub(super) fn addresses(set: &RoleSet, errors: &mut Errors) {
     for mode in &set.keys.modes {
-        for env in &mode.env {
+        for env in &mode.keys.env {
             address(set, &mode.name, env, errors);
         }
     }
@@ -38,7 +38,7 @@ fn address(set: &RoleSet, mode: &Ident, env: &Env, errors: &mut Errors) {
              name a role of `{mode}`"
         );
         errors.at(&reference.path, message);
-    } else if source != "port" && role.keys.switches.contains(&Switch::WithoutServices) {
+    } else if source != "port" && role.keys.services == Some(false) {
         let message = format!(
             "`{source}({text})` needs the address of `{text}`, which has `services = false`: \
              remove that, or name another role"
@@ -55,7 +55,7 @@ fn address(set: &RoleSet, mode: &Ident, env: &Env, errors: &mut Errors) {
 
 /// A variable is set by the mode, by the role or by `config_env`, never by two of them.
 pub(super) fn set_once(set: &RoleSet, errors: &mut Errors) {
-    let of_modes = set.keys.modes.iter().flat_map(|mode| &mode.env);
+    let of_modes = set.keys.modes.iter().flat_map(|mode| &mode.keys.env);
     let of_roles = set.roles.iter().flat_map(|role| &role.keys.env);
     let layout = set.keys.config_env.as_ref().map(syn::LitStr::value);
     for name in of_modes
@@ -70,12 +70,12 @@ pub(super) fn set_once(set: &RoleSet, errors: &mut Errors) {
     for role in set
         .roles
         .iter()
-        .filter(|role| !role.keys.switches.contains(&Switch::WithoutModeEnv))
+        .filter(|role| role.keys.mode_env != Some(false))
     {
         let Some(mode) = set.mode_of(role) else {
             continue;
         };
-        let of_mode = |name: &Ident| mode.env.iter().any(|env| env.name == *name);
+        let of_mode = |name: &Ident| mode.keys.env.iter().any(|env| env.name == *name);
         for name in role
             .keys
             .env

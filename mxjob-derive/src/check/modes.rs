@@ -2,7 +2,7 @@
 
 use syn::ext::IdentExt;
 
-use crate::attr::{ModeKeys, RoleRef};
+use crate::attr::{Mode, RoleRef};
 use crate::errors::Errors;
 use crate::model::RoleSet;
 use crate::suggest;
@@ -59,7 +59,7 @@ pub(super) fn of_set(set: &RoleSet, errors: &mut Errors) {
             );
         }
         let mut before = set.keys.modes.iter().take(position);
-        let same = |other: &&ModeKeys| other.name.to_string().eq_ignore_ascii_case(&text);
+        let same = |other: &&Mode| other.name.to_string().eq_ignore_ascii_case(&text);
         if let Some(other) = before.find(same) {
             let message = if other.name == *name {
                 format!("mode `{name}` is declared twice: remove one `mode({name}, ..)`")
@@ -83,9 +83,9 @@ pub(super) fn of_set(set: &RoleSet, errors: &mut Errors) {
     }
 }
 
-fn of_mode(set: &RoleSet, mode: &ModeKeys, errors: &mut Errors) {
+fn of_mode(set: &RoleSet, mode: &Mode, errors: &mut Errors) {
     let name = &mode.name;
-    match &mode.chief {
+    match &mode.keys.chief {
         None => {
             let role = set
                 .roles_of(mode)
@@ -104,11 +104,11 @@ fn of_mode(set: &RoleSet, mode: &ModeKeys, errors: &mut Errors) {
         }
         Some(chief) => members(set, mode, "chief", &chief.value, errors),
     }
-    members(set, mode, "workers", &mode.workers, errors);
+    members(set, mode, "workers", &mode.keys.workers, errors);
 }
 
 /// The roles of a list are of the mode, each once.
-fn members(set: &RoleSet, mode: &ModeKeys, key: &str, roles: &[RoleRef], errors: &mut Errors) {
+fn members(set: &RoleSet, mode: &Mode, key: &str, roles: &[RoleRef], errors: &mut Errors) {
     let name = &mode.name;
     for (position, reference) in roles.iter().enumerate() {
         let text = reference.text();

@@ -54,10 +54,10 @@ pub(super) fn known(set: &RoleSet, errors: &mut Errors) {
 
 fn all(set: &RoleSet) -> impl Iterator<Item = &RoleRef> {
     let of_modes = set.keys.modes.iter().flat_map(|mode| {
-        let chief = mode.chief.iter().flat_map(|chief| &chief.value);
+        let chief = mode.keys.chief.iter().flat_map(|chief| &chief.value);
         chief
-            .chain(&mode.workers)
-            .chain(mode.env.iter().filter_map(|env| env.source.role()))
+            .chain(&mode.keys.workers)
+            .chain(mode.keys.env.iter().filter_map(|env| env.source.role()))
     });
     let of_roles = set.roles.iter().flat_map(|role| {
         role.keys

@@ -5,7 +5,7 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
 use super::table::base_table;
-use crate::attr::{Env, RoleRef, Switch};
+use crate::attr::{Env, RoleRef};
 use crate::model::{Role, RoleSet};
 
 /// One constant a check, none for a set that extends nothing.
@@ -34,7 +34,7 @@ impl Checks<'_> {
         for mode in &set.keys.modes {
             let name = mode.name.to_string();
             all.extend(self.check(&mode.name, "new_mode", &quote!(#tables, #name)));
-            for env in &mode.env {
+            for env in &mode.keys.env {
                 all.extend(self.value(env, &name));
                 all.extend(self.variable(env, None));
             }
@@ -82,7 +82,7 @@ impl Checks<'_> {
         for reference in &role.keys.requires {
             all.extend(self.reference("requires", reference, &quote!(#text)));
         }
-        let inherits = !role.keys.switches.contains(&Switch::WithoutModeEnv);
+        let inherits = role.keys.mode_env != Some(false);
         for env in &role.keys.env {
             all.extend(self.value(env, &text));
             all.extend(self.variable(env, inherits.then_some(&text)));

@@ -5,7 +5,7 @@ use quote::quote;
 use syn::ext::IdentExt;
 use syn::{Ident, LitStr};
 
-use crate::attr::{CrdKeys, Env, ModeKeys, PortKeys, RoleRef, Source, Switch};
+use crate::attr::{CrdKeys, Env, Mode, PortKeys, RoleKeys, RoleRef, Source};
 use crate::model::{Base, Role, RoleSet};
 
 /// Writes the parts of the table.
@@ -108,16 +108,19 @@ impl Table<'_> {
         port.map(|PortKeys { name, number }| quote!(.port(#role_mod::Port::new(#name, #number))))
     }
 
-    fn mode(&self, mode: &ModeKeys) -> TokenStream {
+    fn mode(&self, Mode { name, keys }: &Mode) -> TokenStream {
         let role_mod = self.role_mod;
-        let name = mode.name.to_string();
-        let chief = self.names(mode.chief.iter().flat_map(|roles| &roles.value));
-        let workers = (!mode.workers.is_empty()).then(|| {
-            let workers = self.names(&mode.workers);
+        let name = name.to_string();
+        let chief = self.names(keys.chief.iter().flat_map(|roles| &roles.value));
+        let workers = (!keys.workers.is_empty()).then(|| {
+            let workers = self.names(&keys.workers);
             quote!(.workers(#workers))
         });
-        let fixed = mode.fixed_membership.then(|| quote!(.fixed_membership()));
-        let env = self.env(&mode.env);
+        let fixed = keys
+            .fixed_membership
+            .is_present()
+            .then(|| quote!(.fixed_membership()));
+        let env = self.env(&keys.env);
         quote!(#role_mod::Mode::new(#name, #chief) #workers #fixed #env)
     }
 
@@ -129,14 +132,14 @@ impl Table<'_> {
             .as_ref()
             .map(ToString::to_string)
             .unwrap_or_default();
-        let (min, max) = keys
+        let (min, max) = role
             .replicas
             .as_ref()
             .map_or((1, None), |range| (range.value.min, range.value.max));
         let max = max.map_or_else(|| quote!(None), |max| quote!(Some(#max)));
         let doc = &keys.doc;
         let doc = (!doc.is_empty()).then(|| quote!(.doc(#doc)));
-        let default = keys.default.as_ref().map(|count| {
+        let default = role.default.as_ref().map(|count| {
             let count = count.value;
             quote!(.default(#count))
         });
@@ -145,7 +148,7 @@ impl Table<'_> {
             quote!(.requires(#requires))
         });
         let restart = self.restart(&keys.restart);
-        let switches = keys.switches.iter().copied().map(switch);
+        let switches = switches(keys);
         let container = keys
             .container
             .as_ref()
@@ -154,7 +157,7 @@ impl Table<'_> {
         let env = self.env(&keys.env);
         quote! {
             #role_mod::Role::new(#name, #mode, #min, ::core::option::Option::#max)
-                #doc #default #requires #restart #(#switches)* #container #port #env
+                #doc #default #requires #restart #switches #container #port #env
         }
     }
 
@@ -211,14 +214,16 @@ impl Table<'_> {
 }
 
 /// The keys that are on or off.
-fn switch(switch: Switch) -> TokenStream {
-    match switch {
-        Switch::Optional => quote!(.optional()),
-        Switch::Gpu => quote!(.gpu()),
-        Switch::Label => quote!(.label()),
-        Switch::WithoutModeEnv => quote!(.without_mode_env()),
-        Switch::WithoutServices => quote!(.without_services()),
-    }
+fn switches(keys: &RoleKeys) -> TokenStream {
+    let calls = [
+        (keys.optional.is_present(), quote!(.optional())),
+        (keys.gpu.is_present(), quote!(.gpu())),
+        (keys.label.is_present(), quote!(.label())),
+        (keys.mode_env == Some(false), quote!(.without_mode_env())),
+        (keys.services == Some(false), quote!(.without_services())),
+    ];
+    let calls = calls.into_iter().filter(|(on, _)| *on);
+    calls.map(|(_, call)| call).collect()
 }
 
 /// The table of a base set. What is wrong with the type is said with the same words wherever this

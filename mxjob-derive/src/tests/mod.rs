@@ -1,6 +1,7 @@
 //! The derive as a plain function of tokens. What the compiler shows of a mistake is in `ui-tests`.
 
 mod expansion;
+mod keys;
 mod mistakes;
 mod suggestions;
 
