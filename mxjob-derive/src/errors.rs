@@ -2,11 +2,17 @@
 
 use std::fmt::Display;
 
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 
-/// A mistake for darling, which underlines the first of `tokens` alone.
+/// A mistake for darling that underlines `tokens`. An error of darling's has one span, which on a
+/// stable compiler is that of one token: where the last token is, a second error without words says.
 pub(crate) fn mistake(tokens: impl ToTokens, message: impl Display) -> darling::Error {
-    syn::Error::new_spanned(tokens, message).into()
+    let tokens = tokens.into_token_stream();
+    let first = darling::Error::custom(message).with_span(&tokens);
+    let last = tokens.into_iter().skip(1).last();
+    let last = last.map(|last| darling::Error::custom("").with_span(&last));
+    darling::Error::multiple(std::iter::once(first).chain(last).collect())
 }
 
 /// The mistakes found so far.
@@ -27,25 +33,32 @@ impl Errors {
         }
     }
 
-    /// The value of a result; its mistakes are added.
-    pub(crate) fn take<T>(&mut self, result: Result<T, impl Into<syn::Error>>) -> Option<T> {
-        result.map_err(|error| self.push(error.into())).ok()
+    /// The value of a result; its mistake is added.
+    pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+        result.map_err(|error| self.push(error)).ok()
     }
 
-    /// The result for darling, with these mistakes before its own.
-    pub(crate) fn beside<T>(self, result: darling::Result<T>) -> darling::Result<T> {
-        let mut errors: Vec<_> = self
-            .0
-            .into_iter()
+    /// The value that darling read; its mistakes are added.
+    pub(crate) fn taken<T>(&mut self, result: darling::Result<T>) -> Option<T> {
+        result.map_err(|errors| self.add(errors)).ok()
+    }
+
+    /// Adds mistakes made by [`mistake`].
+    pub(crate) fn add(&mut self, errors: darling::Error) {
+        let mut errors = errors
             .flatten()
-            .map(darling::Error::from)
-            .collect();
-        match result {
-            Ok(value) if errors.is_empty() => Ok(value),
-            result => {
-                errors.extend(result.err());
-                Err(darling::Error::multiple(errors))
-            }
+            .into_iter()
+            .map(syn::Error::from)
+            .peekable();
+        while let Some(error) = errors.next() {
+            let message = error.to_string();
+            let last = errors.next_if(|next| next.to_string().is_empty());
+            let ends = [Some(error.span()), last.map(|last| last.span())];
+            let ends = ends.into_iter().flatten();
+            let ends: TokenStream = ends
+                .map(|span| TokenTree::from(Ident::new("_", span)))
+                .collect();
+            self.at(ends, message);
         }
     }
 

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{Data, DataEnum, DeriveInput, Fields, Ident, Type, Variant};
 
-use crate::attr::{At, Mode, Replicas, RoleKeys, RoleRef, SetKeys};
+use crate::attr::{Mode, RoleKeys, RoleRef, SetKeys};
 use crate::errors::Errors;
 
 /// A set of roles.
@@ -38,8 +38,6 @@ pub(crate) struct Role {
     pub(crate) ident: Ident,
     /// The name in manifests.
     pub(crate) name: String,
-    pub(crate) replicas: Option<At<Replicas>>,
-    pub(crate) default: Option<At<u32>>,
     pub(crate) keys: RoleKeys,
 }
 
@@ -120,7 +118,8 @@ impl Role {
 
     /// Fewest replicas of the role when a job has it; of one that does not say, one.
     pub(crate) fn fewest(&self) -> u32 {
-        self.replicas
+        self.keys
+            .replicas
             .as_ref()
             .map_or(1, |replicas| replicas.value.min)
     }
@@ -169,12 +168,9 @@ fn role(variant: &Variant, keys: RoleKeys, errors: &mut Errors) -> Role {
         Some(rename) => rename.value(),
         None => ident.unraw().to_string(),
     };
-    let (replicas, default) = (keys.replicas.as_ref(), keys.default.as_ref());
     Role {
         ident: ident.clone(),
         name,
-        replicas: replicas.and_then(|value| At::<Replicas>::read(value, errors)),
-        default: default.and_then(|value| At::<u32>::read(value, errors)),
         keys,
     }
 }

@@ -153,7 +153,10 @@ fn called(name: &str, call: &ExprCall) -> darling::Result<Source> {
         "default" => return one_text(name, call).map(Source::Default),
         "field" => return field(one_text(name, call)?),
         "role" | "index" => format!("`{name}` takes nothing in parentheses: write `{name}`"),
-        _ => suggest::unknown("`env` source", name, SOURCES),
+        _ => {
+            let message = suggest::unknown("`env` source", name, SOURCES);
+            return Err(mistake(&call.func, message));
+        }
     };
     Err(mistake(call, message))
 }

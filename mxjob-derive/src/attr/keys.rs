@@ -53,7 +53,12 @@ pub(super) fn of_attributes<K: Keys>(attributes: &[Attribute], errors: &mut Erro
             }
         }
     }
-    single::<K>(metas, errors)
+    let mut mistakes = Vec::new();
+    let metas = single::<K>(metas, &mut mistakes);
+    for mistake in mistakes {
+        errors.add(mistake);
+    }
+    metas
 }
 
 /// The block of keys that is the value of a key, like `port(..)`.
@@ -63,16 +68,24 @@ pub(super) fn block<K: Keys>(meta: &Meta) -> darling::Result<K> {
 
 /// The same of what stands in the parentheses.
 pub(super) fn of_block<K: Keys>(at: &Path, tokens: TokenStream) -> darling::Result<K> {
-    let mut errors = Errors::default();
+    let mut errors = Vec::new();
     let metas = single::<K>(split(tokens)?, &mut errors);
     let lacks = |key: &&str| !metas.iter().any(|meta| meta.path().is_ident(key));
-    if K::NEEDED.iter().any(lacks) {
+    let read = if K::NEEDED.iter().any(lacks) {
         let needed: Vec<_> = K::NEEDED.iter().map(|key| format!("`{key}`")).collect();
         let (owner, needed) = (K::OWNER, needed.join(" and "));
         let message = format!("`{owner}` needs {needed}: write `{}`", K::EXAMPLE);
-        return errors.beside(Err(mistake(at, message)));
+        Err(mistake(at, message))
+    } else {
+        K::of(metas)
+    };
+    match read {
+        Ok(keys) if errors.is_empty() => Ok(keys),
+        read => {
+            errors.extend(read.err());
+            Err(darling::Error::multiple(errors))
+        }
     }
-    errors.beside(K::of(metas))
 }
 
 /// What stands in the parentheses after a key; `example` is what else the user is told to write.
@@ -150,18 +163,24 @@ pub(super) fn ungroup(value: Expr) -> Expr {
 }
 
 /// The keys without those that are unknown or given before; only `mode(..)` blocks may repeat.
-fn single<K: Keys>(metas: impl IntoIterator<Item = Meta>, errors: &mut Errors) -> Vec<Meta> {
+fn single<K: Keys>(
+    metas: impl IntoIterator<Item = Meta>,
+    errors: &mut Vec<darling::Error>,
+) -> Vec<Meta> {
     let mut kept: Vec<Meta> = Vec::new();
     for meta in metas {
         let path = meta.path();
         let Some(key) = K::KNOWN.iter().find(|key| path.is_ident(**key)) else {
             let what = format!("`{}` key", K::OWNER);
-            errors.at(path, suggest::unknown(&what, &text(path), K::KNOWN));
+            errors.push(mistake(
+                path,
+                suggest::unknown(&what, &text(path), K::KNOWN),
+            ));
             continue;
         };
         let repeats = K::OWNER == "roles" && *key == "mode";
         if !repeats && kept.iter().any(|other| other.path().is_ident(*key)) {
-            errors.at(path, format!("`{key}` is given twice: remove one"));
+            errors.push(mistake(path, format!("`{key}` is given twice: remove one")));
             continue;
         }
         kept.push(meta);

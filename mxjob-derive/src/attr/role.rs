@@ -6,7 +6,8 @@ use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta};
 
 use super::env::{Env, variables};
 use super::keys::{Keys, block, of_attributes};
-use super::value::{At, PortKeys, RoleRef, boolean, count, flag, list, name, roles, string};
+use super::replicas::{Replicas, replica_count, replica_range};
+use super::value::{At, PortKeys, RoleRef, boolean, flag, list, name, roles, string};
 use crate::errors::{Errors, mistake};
 use crate::suggest;
 
@@ -22,10 +23,10 @@ pub(crate) struct RoleKeys {
     pub(crate) doc: String,
     #[darling(with = name, map = Some)]
     pub(crate) mode: Option<Ident>,
-    #[darling(with = count, map = Some)]
-    pub(crate) replicas: Option<Expr>,
-    #[darling(with = count, map = Some)]
-    pub(crate) default: Option<Expr>,
+    #[darling(with = replica_range, map = Some)]
+    pub(crate) replicas: Option<At<Replicas>>,
+    #[darling(with = replica_count, map = Some)]
+    pub(crate) default: Option<At<u32>>,
     #[darling(with = flag)]
     pub(crate) optional: Flag,
     #[darling(with = roles, map = At::into_value)]
@@ -93,7 +94,7 @@ impl RoleKeys {
                 errors.at(other, message);
             }
         }
-        let keys = errors.take(Self::of(metas))?;
+        let keys = errors.taken(Self::of(metas))?;
         Some(Self {
             present: attributes.iter().any(|one| called("role")(&one)),
             doc: doc(attributes),

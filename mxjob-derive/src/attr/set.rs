@@ -97,7 +97,7 @@ impl SetKeys {
             errors.at(attribute, message);
         }
         let metas = of_attributes::<Self>(attributes, errors);
-        let keys = errors.take(Self::of(metas))?;
+        let keys = errors.taken(Self::of(metas))?;
         if let Some(path) = keys.core.as_ref().filter(|path| !is_absolute(path)) {
             let message = format!(
                 "`crate` needs an absolute path: write `crate = ::{}`",

@@ -19,7 +19,7 @@ pub(crate) struct At<T> {
 }
 
 impl<T> At<T> {
-    pub(crate) fn new(value: T, tokens: impl ToTokens) -> Self {
+    pub(super) fn new(value: T, tokens: impl ToTokens) -> Self {
         Self {
             value,
             tokens: tokens.into_token_stream(),
@@ -115,7 +115,7 @@ pub(super) fn flag(meta: &Meta) -> darling::Result<Flag> {
 }
 
 /// What comes after `key =`; `example` is what else the user is told to write there.
-fn given(meta: &Meta, example: &str) -> darling::Result<Expr> {
+pub(super) fn given(meta: &Meta, example: &str) -> darling::Result<Expr> {
     match meta {
         Meta::NameValue(pair) => Ok(ungroup(pair.value.clone())),
         other => {
@@ -133,12 +133,6 @@ fn other<T>(meta: &Meta, value: &Expr, needs: &str, example: &str) -> darling::R
     let key = text(meta.path());
     let message = format!("`{key}` needs {needs}: write `{key} = {example}`");
     Err(mistake(value, message))
-}
-
-/// A number of replicas or a range of such, judged when the role is put together: darling's errors
-/// underline one token, and a range or a number with a sign has more.
-pub(super) fn count(meta: &Meta) -> darling::Result<Expr> {
-    given(meta, "1")
 }
 
 /// Text.

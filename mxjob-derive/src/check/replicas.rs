@@ -12,7 +12,7 @@ pub(super) fn of_roles(set: &RoleSet, errors: &mut Errors) {
 
 fn of_role(role: &Role, errors: &mut Errors) {
     let (ident, keys) = (&role.ident, &role.keys);
-    let Some(replicas) = &role.replicas else {
+    let Some(replicas) = &keys.replicas else {
         let message = if keys.present {
             format!("role `{ident}` has no `replicas`: add `replicas = 1`, or a range like `1..`")
         } else {
@@ -23,7 +23,7 @@ fn of_role(role: &Role, errors: &mut Errors) {
         errors.at(ident, message);
         return;
     };
-    let Some(default) = role
+    let Some(default) = keys
         .default
         .as_ref()
         .filter(|default| !replicas.value.contains(default.value))

@@ -132,14 +132,14 @@ impl Table<'_> {
             .as_ref()
             .map(ToString::to_string)
             .unwrap_or_default();
-        let (min, max) = role
+        let (min, max) = keys
             .replicas
             .as_ref()
             .map_or((1, None), |range| (range.value.min, range.value.max));
         let max = max.map_or_else(|| quote!(None), |max| quote!(Some(#max)));
         let doc = &keys.doc;
         let doc = (!doc.is_empty()).then(|| quote!(.doc(#doc)));
-        let default = role.default.as_ref().map(|count| {
+        let default = keys.default.as_ref().map(|count| {
             let count = count.value;
             quote!(.default(#count))
         });
