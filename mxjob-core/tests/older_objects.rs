@@ -1,7 +1,12 @@
 //! The objects of jobs that were made at v1alpha1: names, labels, services and environment of their
 //! first operator.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "tests"
+)]
 
 use std::fs;
 

@@ -129,7 +129,5 @@ pub(crate) fn of_profile(job: &Job, spec: &Spec, replica: Replica) -> BTreeMap<S
     };
     let labels = spec.profile.labels.iter();
     let labels = labels.filter_map(|(key, says)| Some(((*key).to_owned(), value(*says)?)));
-    labels
-        .filter(|(_, value)| value.len() <= LONGEST)
-        .collect()
+    labels.filter(|(_, value)| value.len() <= LONGEST).collect()
 }
