@@ -144,28 +144,23 @@ fn ends(restart: Option<&str>, replica: Replica, code: i32, reason: Option<&str>
     let before = world.uid(replica);
     world.exit_for(replica, code, reason);
     let phase = world.phase();
-    match phase.as_str() {
-        "Failed" => {
-            assert_eq!(view(&world), ("Done".to_owned(), "Failed".to_owned()));
-            let role = MxRole::TABLE.role(replica.role).name;
-            let told = format!("mxjob demo is failed because 1 {role} replica(s) failed.");
-            assert_eq!(world.message(ConditionType::Failed), told);
-            phase
-        }
-        _ => {
-            assert_eq!(view(&world), ("Running".to_owned(), "Running".to_owned()));
-            world.start_all();
-            let same = world.uid(replica) == before;
-            let restarts = world.counts(MxRole::TABLE.role(replica.role).name).restarts;
-            assert_eq!(restarts, i32::from(!same));
-            if same {
-                "restarted in place"
-            } else {
-                "replaced"
-            }
-            .to_owned()
-        }
+    let role = MxRole::TABLE.role(replica.role).name;
+    if phase == "Failed" {
+        assert_eq!(view(&world), ("Done".to_owned(), "Failed".to_owned()));
+        let told = format!("mxjob demo is failed because 1 {role} replica(s) failed.");
+        assert_eq!(world.message(ConditionType::Failed), told);
+        return phase;
     }
+    assert_eq!(view(&world), ("Running".to_owned(), "Running".to_owned()));
+    world.start_all();
+    let same = world.uid(replica) == before;
+    assert_eq!(world.counts(role).restarts, i32::from(!same));
+    if same {
+        "restarted in place"
+    } else {
+        "replaced"
+    }
+    .to_owned()
 }
 
 // contract: 12.16, 12.17
