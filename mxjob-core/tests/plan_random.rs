@@ -15,7 +15,11 @@
 mod random;
 mod support;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use mxjob_core::Job;
+use proptest::strategy::ValueTree as _;
 
 /// Schedules of a usual run.
 const LIVES: u64 = 20_000;
@@ -52,4 +56,32 @@ fn whatever_happens_the_invariants_hold() {
         threads.spawn(work);
         work();
     });
+}
+
+/// A set that no schedule draws would prove nothing, nor would jobs of v1alpha1 that are all refused.
+#[test]
+fn there_are_lives_of_every_set_and_of_jobs_made_at_v1alpha1() {
+    let (mut sets, mut taken, mut refused) = (BTreeMap::new(), 0, 0);
+    for seed in 0..1_000 {
+        let schedule = random::draw(seed).current();
+        *sets.entry(schedule.set.worker).or_insert(0) += 1;
+        let mut manifest = schedule.manifest;
+        manifest["metadata"]["uid"] = "u-1".into();
+        let job = Job::read(schedule.set.table, &manifest);
+        if job.meta.run.is_some() {
+            *(if job.spec.is_ok() {
+                &mut taken
+            } else {
+                &mut refused
+            }) += 1;
+        }
+    }
+    assert!(
+        sets.len() == 3 && sets.values().all(|lives| *lives > 200),
+        "{sets:?}"
+    );
+    assert!(
+        taken > 50 && refused < taken,
+        "{taken} taken, {refused} refused"
+    );
 }

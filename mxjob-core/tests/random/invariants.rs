@@ -190,12 +190,18 @@ fn nothing_is_overlooked(
         let shown = stored.is_ok_and(|stored| is_watched(life, &stored, &life.history.uid));
         shown && !pod.deleting && pod.attempt.job >= status.restarts.unwrap_or(0)
     };
+    let known_of = |role: &RoleSpec| {
+        let known = status.replica_statuses.get(role.role.name);
+        known.cloned().unwrap_or_default()
+    };
+    // The one that decides has: what becomes of the others is of no account.
+    let decided = spec.success == SuccessPolicy::Chief
+        && spec.profile.chief.is_some_and(|chief| {
+            let known = spec.role(chief.role).map(known_of).unwrap_or_default();
+            indexes(known.completed_indexes.as_deref()).contains(&chief.index)
+        });
     for role in &spec.roles {
-        let known = status
-            .replica_statuses
-            .get(role.role.name)
-            .cloned()
-            .unwrap_or_default();
+        let known = known_of(role);
         let completed = indexes(known.completed_indexes.as_deref());
         for replica in role.replicas() {
             let waits = known.vanished_at.contains_key(&replica.index.to_string());
@@ -219,7 +225,8 @@ fn nothing_is_overlooked(
             if !pod.labelled && !pod.phase.is_final() {
                 return Err(format!("{replica:?} is without its labels: {pod:?}"));
             }
-            let fatal = spec.failure.is_none()
+            let fatal = !decided
+                && spec.failure.is_none()
                 && (role.restart == RestartPolicy::Never
                     || (role.restart == RestartPolicy::ExitCode && pod.exit_code == Some(1)));
             if fatal && pod.phase == PodPhase::Failed && !completed.contains(&replica.index) {
