@@ -51,9 +51,7 @@ impl RoleSet {
             Data::Enum(data) => {
                 whole(input, data, &mut errors);
                 for variant in &data.variants {
-                    let Some(keys) = RoleKeys::read(&variant.attrs, &mut errors) else {
-                        continue;
-                    };
+                    let keys = RoleKeys::read(&variant.attrs, &mut errors);
                     if keys.extend.is_present() {
                         bases.extend(base(variant, roles.len(), &mut errors));
                     } else {

@@ -7,10 +7,10 @@
 
 use darling::FromMeta;
 use darling::ast::NestedMeta;
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, Meta, MetaNameValue, Path, Token};
+use syn::{Attribute, Expr, LitStr, Meta, MetaNameValue, Path, Token};
 
 use crate::errors::{Errors, mistake};
 use crate::suggest;
@@ -23,6 +23,8 @@ pub(crate) trait Keys: FromMeta {
     const KNOWN: &'static [&'static str];
     /// Those that cannot be left out.
     const NEEDED: &'static [&'static str] = &[];
+    /// Those that may be given several times.
+    const REPEATED: &'static [&'static str] = &[];
     /// How a block may be written.
     const EXAMPLE: &'static str = "";
 
@@ -71,21 +73,24 @@ pub(super) fn of_block<K: Keys>(at: &Path, tokens: TokenStream) -> darling::Resu
     let mut errors = Vec::new();
     let metas = single::<K>(split(tokens)?, &mut errors);
     let lacks = |key: &&str| !metas.iter().any(|meta| meta.path().is_ident(key));
-    let read = if K::NEEDED.iter().any(lacks) {
+    if K::NEEDED.iter().any(lacks) {
         let needed: Vec<_> = K::NEEDED.iter().map(|key| format!("`{key}`")).collect();
         let (owner, needed) = (K::OWNER, needed.join(" and "));
         let message = format!("`{owner}` needs {needed}: write `{}`", K::EXAMPLE);
-        Err(mistake(at, message))
-    } else {
-        K::of(metas)
-    };
-    match read {
+        errors.push(mistake(at, message));
+    }
+    match K::of(metas) {
         Ok(keys) if errors.is_empty() => Ok(keys),
         read => {
             errors.extend(read.err());
             Err(darling::Error::multiple(errors))
         }
     }
+}
+
+/// Stands for the value of a key that a block needs and lacks, which [`of_block`] tells.
+pub(super) fn needed() -> LitStr {
+    LitStr::new("", Span::call_site())
 }
 
 /// What stands in the parentheses after a key; `example` is what else the user is told to write.
@@ -162,7 +167,7 @@ pub(super) fn ungroup(value: Expr) -> Expr {
     }
 }
 
-/// The keys without those that are unknown or given before; only `mode(..)` blocks may repeat.
+/// The keys without those that are unknown or, unless they may repeat, given before.
 fn single<K: Keys>(
     metas: impl IntoIterator<Item = Meta>,
     errors: &mut Vec<darling::Error>,
@@ -178,8 +183,7 @@ fn single<K: Keys>(
             ));
             continue;
         };
-        let repeats = K::OWNER == "roles" && *key == "mode";
-        if !repeats && kept.iter().any(|other| other.path().is_ident(*key)) {
+        if !K::REPEATED.contains(key) && kept.iter().any(|other| other.path().is_ident(*key)) {
             errors.push(mistake(path, format!("`{key}` is given twice: remove one")));
             continue;
         }

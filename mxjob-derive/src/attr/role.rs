@@ -79,8 +79,9 @@ impl Keys for RoleKeys {
 const POLICIES: &[&str] = &["Never", "OnFailure", "Always", "ExitCode"];
 
 impl RoleKeys {
-    /// Reads the attributes of a variant; `None`: a value is not what its key needs.
-    pub(crate) fn read(attributes: &[Attribute], errors: &mut Errors) -> Option<Self> {
+    /// Reads the attributes of a variant. Of keys one of which is not what it needs there remains
+    /// whether the variant is a role or a base set.
+    pub(crate) fn read(attributes: &[Attribute], errors: &mut Errors) -> Self {
         let called = |name| move |attribute: &&Attribute| attribute.path().is_ident(name);
         for attribute in attributes.iter().filter(called("roles")) {
             let message = "`roles` is for the enum: write `#[role(..)]` on a variant";
@@ -88,18 +89,20 @@ impl RoleKeys {
         }
         let mut metas = of_attributes::<Self>(attributes, errors);
         let is_extend = |meta: &Meta| meta.path().is_ident("extend");
+        let mut only = Self::default();
         if metas.iter().any(is_extend) {
+            only.extend = Flag::present();
             for other in metas.extract_if(.., |meta| !is_extend(meta)) {
                 let message = "`extend` stands alone, the base set brings the keys of its roles: remove this one";
                 errors.at(other, message);
             }
         }
-        let keys = errors.taken(Self::of(metas))?;
-        Some(Self {
+        let keys = errors.taken(Self::of(metas)).unwrap_or(only);
+        Self {
             present: attributes.iter().any(|one| called("role")(&one)),
             doc: doc(attributes),
             ..keys
-        })
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Ident, LitStr, Meta, Path, Token};
 
 use super::env::{Env, variables};
-use super::keys::{Keys, block, of_attributes, of_block, parentheses, text};
+use super::keys::{Keys, block, needed, of_attributes, of_block, parentheses, text};
 use super::value::{At, PortKeys, RoleRef, flag, path, roles, string, strings};
 use crate::errors::{Errors, mistake};
 
@@ -27,7 +27,7 @@ pub(crate) struct SetKeys {
     #[darling(with = block, map = Some)]
     pub(crate) crd: Option<CrdKeys>,
     /// Where mxjob-core is; `None`: where cargo puts it.
-    #[darling(rename = "crate", with = path, map = Some)]
+    #[darling(rename = "crate", with = core_path, map = Some)]
     pub(crate) core: Option<Path>,
 }
 
@@ -35,6 +35,7 @@ impl Keys for SetKeys {
     const OWNER: &'static str = "roles";
     const KNOWN: &'static [&'static str] =
         &["container", "port", "config_env", "mode", "crd", "crate"];
+    const REPEATED: &'static [&'static str] = &["mode"];
 }
 
 /// One mode.
@@ -67,9 +68,9 @@ impl Keys for ModeKeys {
 /// The names of the custom resource.
 #[derive(Debug, FromMeta)]
 pub(crate) struct CrdKeys {
-    #[darling(with = string)]
+    #[darling(default = needed, with = string)]
     pub(crate) group: LitStr,
-    #[darling(with = string)]
+    #[darling(default = needed, with = string)]
     pub(crate) kind: LitStr,
     #[darling(default, with = string, map = Some)]
     pub(crate) plural: Option<LitStr>,
@@ -97,15 +98,7 @@ impl SetKeys {
             errors.at(attribute, message);
         }
         let metas = of_attributes::<Self>(attributes, errors);
-        let keys = errors.taken(Self::of(metas))?;
-        if let Some(path) = keys.core.as_ref().filter(|path| !is_absolute(path)) {
-            let message = format!(
-                "`crate` needs an absolute path: write `crate = ::{}`",
-                text(path)
-            );
-            errors.at(path, message);
-        }
-        Some(keys)
+        errors.taken(Self::of(metas))
     }
 
     /// Where mxjob-core is, of attributes that may have mistakes.
@@ -119,6 +112,19 @@ impl SetKeys {
         let first = path.segments.first()?.ident.to_string();
         (!["self", "super", "Self"].contains(&first.as_str())).then_some(path)
     }
+}
+
+/// Where mxjob-core is, whatever module the set is in.
+fn core_path(meta: &Meta) -> darling::Result<Path> {
+    let path = path(meta)?;
+    if is_absolute(&path) {
+        return Ok(path);
+    }
+    let message = format!(
+        "`crate` needs an absolute path: write `crate = ::{}`",
+        text(&path)
+    );
+    Err(mistake(path, message))
 }
 
 /// True for a path that means the same wherever it stands.

@@ -8,7 +8,7 @@ use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Meta, Path};
 
-use super::keys::{Keys, text, ungroup};
+use super::keys::{Keys, needed, text, ungroup};
 use crate::errors::mistake;
 
 /// A value and the tokens that say it, for a mistake found later.
@@ -89,9 +89,9 @@ impl RoleRef {
 /// `port(name = .., number = ..)`.
 #[derive(Clone, Debug, FromMeta)]
 pub(crate) struct PortKeys {
-    #[darling(with = string)]
+    #[darling(default = needed, with = string)]
     pub(crate) name: LitStr,
-    #[darling(with = port_number)]
+    #[darling(default, with = port_number)]
     pub(crate) number: u16,
 }
 
