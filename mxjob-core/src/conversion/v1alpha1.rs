@@ -13,7 +13,8 @@
 //!
 //! `ExitCode` is nearest to what this version promises: a replica that ends with one of a few codes
 //! is replaced after a growing wait, and with any other code the job has failed. The template's own
-//! `restartPolicy` stays in the template, where it is what the user wrote and decides nothing.
+//! `restartPolicy` stays in the template and on the pod: where the kubelet starts containers again,
+//! what they ended with decides in place.
 
 use serde_json::{Map, Value, json};
 

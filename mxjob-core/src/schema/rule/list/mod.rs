@@ -37,7 +37,7 @@ pub enum ListRule {
     Policy,
     /// The chief is there.
     Chief(ListForm),
-    /// The runtime id stays what it is.
+    /// The runtime id stays what it is, unless it is left out.
     RuntimeId,
     /// A runtime id can stand in names.
     RuntimeIdForm,
