@@ -273,10 +273,11 @@ fn a_label_that_somebody_takes_off_comes_back() {
 fn a_worker_that_is_done_is_not_started_again() {
     for restart in POLICIES {
         let mut world = world(None, restart);
-        let pods = world.pods();
+        let uid = world.uid(MX.worker(0));
+        assert!(uid.is_some());
         world.exit(MX.worker(0), 0);
         world.pass(700);
-        assert_eq!(world.pods(), pods, "{restart:?}");
+        assert_eq!(world.uid(MX.worker(0)), uid, "{restart:?}");
         let status: Value = json!(world.status());
         let worker = &status["replicaStatuses"]["Worker"];
         assert_eq!(worker["succeeded"], 1, "{restart:?}");

@@ -221,22 +221,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::conversion::CONVERSION_ANNOTATION;
     use crate::{MxRole, ReplicaRole};
 
     #[test]
     fn the_length_is_that_of_the_longest_variable() {
-        for (servers, workers, name, network) in [
-            (0, 1, "a", "PerReplica"),
-            (1, 9, "job", "PerReplica"),
-            (11, 100, "job", "PerJob"),
-            (2, 101, "a-long-name", "PerReplica"),
-            (3, 1234, "job", "PerJob"),
+        let older = json!({CONVERSION_ANNOTATION: r#"{"origin":"v1alpha1"}"#});
+        for (servers, workers, name, network, annotations) in [
+            (0, 1, "a", "PerReplica", json!({})),
+            (1, 9, "job", "PerReplica", json!({})),
+            (11, 100, "job", "PerJob", json!({})),
+            (2, 101, "a-long-name", "PerReplica", json!({})),
+            (3, 1234, "job", "PerJob", json!({})),
+            (2, 12, "job", "PerReplica", older),
         ] {
             let role = |replicas: u32| json!({"replicas": replicas, "template": {"spec": {"containers": [{"name": "mxnet", "image": "i"}]}}});
             let job = Job::read(
                 MxRole::TABLE,
                 &json!({
-                    "metadata": {"name": name},
+                    "metadata": {"name": name, "uid": "u-1", "annotations": annotations},
                     "spec": {
                         "network": {"services": network},
                         "mxReplicaSpecs": {"Scheduler": role(1), "Server": role(servers), "Worker": role(workers)},
