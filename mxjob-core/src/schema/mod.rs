@@ -11,6 +11,7 @@ mod place;
 pub mod rule;
 mod status;
 mod suggest;
+mod template;
 #[cfg(test)]
 mod tests;
 
@@ -135,6 +136,7 @@ fn whole(
         ("status", status),
     ];
     root.properties = Some(fields.map(|(name, node)| (name.to_owned(), node)).into());
+    template::shorten(&mut root, version);
     root
 }
 
