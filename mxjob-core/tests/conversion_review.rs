@@ -120,7 +120,7 @@ fn an_object_of_the_version_asked_for_stays_as_it_is() {
     }
 }
 
-// contract: 12.18
+// contract: 12.20
 #[test]
 fn types_that_an_older_schema_leaves_open_are_checked_before_v1_is_stored() {
     let with = |anti: Value| {

@@ -89,8 +89,8 @@ fn active_is_who_runs_and_is_not_terminating() {
     let (pending, ended) = ("demo-worker-1", "demo-worker-2");
     look.pod("demo-worker-0").deleting = true;
     look.pod(pending).phase = PodPhase::Pending;
-    (look.pod(ended).phase, look.pod(ended).exit_code) = (PodPhase::Succeeded, Some(0));
-    look.pod(ended).finished_at = Some(look.now);
+    look.fail(ended, Some(0));
+    look.pod(ended).phase = PodPhase::Succeeded;
     let status = look.plan().status.unwrap();
     assert_eq!(status.replica_statuses["Worker"].active, 1);
     assert_eq!(status.replica_statuses["Scheduler"].active, 1);

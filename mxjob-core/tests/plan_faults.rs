@@ -112,7 +112,7 @@ fn of_a_status_written_by_hand_all_that_can_be_read_is_kept() {
                 "restarts": 1,
                 "active": "two",
                 "attempts": {"0": 1, "1": "x"},
-                "vanishedAt": {"0": "soon", "1": "2026-01-01T00:00:00Z"},
+                "endedAt": {"0": "soon", "1": "2026-01-01T00:00:00Z"},
                 "startedIndexes": 5,
                 "completedIndexes": "0",
             },
@@ -129,7 +129,7 @@ fn of_a_status_written_by_hand_all_that_can_be_read_is_kept() {
     assert_eq!((worker.restarts, worker.active), (1, 0));
     assert_eq!(worker.completed_indexes.as_deref(), Some("0"));
     assert_eq!(worker.attempts.keys().collect::<Vec<_>>(), ["0"]);
-    assert_eq!(worker.vanished_at.keys().collect::<Vec<_>>(), ["1"]);
+    assert_eq!(worker.ended_at.keys().collect::<Vec<_>>(), ["1"]);
     assert_eq!(stored(&json!([1])).status, JobStatus::default());
 }
 

@@ -280,7 +280,6 @@ fn a_pod_that_never_ran_is_not_replaced_in_a_hurry() {
     worker.attempts.insert("0".into(), 1);
     look.pod("demo-worker-0").attempt = Attempt { job: 0, replica: 1 };
     look.fail("demo-worker-0", None);
-    look.pod("demo-worker-0").finished_at = None;
     let plan = look.plan();
     assert!(!deletes(&plan, "demo-worker-0") && plan.wake_at.is_some());
 }

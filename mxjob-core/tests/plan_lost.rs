@@ -39,7 +39,7 @@ fn a_pod_that_vanished_waits_as_one_that_failed() {
         }
         assert_eq!(waits, [0, 10, 20, 40, 80, 160, 300, 300]);
         assert_eq!(world.counts(roles.worker).restarts, 8);
-        assert!(world.counts(roles.worker).vanished_at.is_empty());
+        assert!(world.counts(roles.worker).ended_at.is_empty());
     }
 }
 

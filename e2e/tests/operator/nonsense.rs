@@ -135,7 +135,7 @@ async fn nonsense_in_a_status_costs_nothing_but_itself() -> Result<()> {
     serve(&bench, false).await?;
     let mut status = raw(&bench).get("digits").await?.data["status"].take();
     status["startTime"] = json!("once upon a time");
-    status["replicaStatuses"]["Worker"]["vanishedAt"] = json!({"0": "tea time", "x": 1});
+    status["replicaStatuses"]["Worker"]["endedAt"] = json!({"0": "tea time", "x": 1});
     status["replicaStatuses"]["Worker"]["attempts"] = json!({"0": "many"});
     status["replicaStatuses"]["Server"] = json!([1, 2]);
     status["replicaStatuses"]["Nobody"] = json!({"restarts": "three"});
@@ -147,7 +147,7 @@ async fn nonsense_in_a_status_costs_nothing_but_itself() -> Result<()> {
     // It can be read again, and what could be read of it is still there.
     until("a status in order", PATIENCE, || async {
         let status = raw(&bench).get("digits").await?.data["status"].take();
-        let well = status["replicaStatuses"]["Worker"]["vanishedAt"].is_null()
+        let well = status["replicaStatuses"]["Worker"]["endedAt"].is_null()
             && status["replicaStatuses"]["Server"]["active"] == 1
             && status["restarts"] == 1
             && status["countedRestarts"] == 1

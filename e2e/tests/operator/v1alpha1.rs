@@ -187,3 +187,57 @@ async fn an_id_that_cannot_stand_in_names_and_a_chief_that_is_not_there_are_refu
     ensure!(world.run("digits").await? == "ab12");
     Ok(())
 }
+
+// contract: 12.18
+#[tokio::test]
+async fn an_id_that_a_later_manifest_leaves_out_restarts_the_job_under_new_names() -> Result<()> {
+    let world = World::new("alpha-renamed").await?;
+    let _kubelet = ScriptedKubelet::run_all(world.bench.client.clone(), &world.bench.namespace);
+    let mut own = job("digits", "Never");
+    own["spec"]["RuntimeId"] = json!("ab12");
+    world.make(own).await?;
+    world.bench.phase("digits", "Running").await?;
+    world.bench.pods.get("digits-worker-ab12-1").await?;
+    let patch = Patch::Merge(json!({"spec": {"RuntimeId": null}}));
+    let jobs = world.at("v1alpha1");
+    jobs.patch("digits", &PatchParams::default(), &patch)
+        .await?;
+    let run = world.run("digits").await?;
+    ensure!(run != "ab12");
+    let told = world.bench.event("MXJobRenamed").await?;
+    let wanted = "MXJob digits is restarting because the names of its replicas changed.";
+    ensure!(told == wanted, "{told}");
+    let wanted: BTreeSet<_> = ["scheduler-R-0", "server-R-0", "worker-R-0", "worker-R-1"]
+        .map(|name| format!("digits-{}", name.replace('R', &run)))
+        .into();
+    until(
+        "pods and services under the new names alone",
+        PATIENCE,
+        || async {
+            let all = ListParams::default();
+            let pods = world.bench.pods.list(&all).await?.items;
+            let labels = ListParams::default().labels("mx_job_name=digits");
+            let services = world.bench.services.list(&labels).await?.items;
+            let runs = |pod: &Pod| {
+                let status = pod.status.as_ref().and_then(|status| status.phase.clone());
+                status.as_deref() == Some("Running")
+            };
+            let seen = (names(&pods), names(&services));
+            Ok(
+                if seen == (wanted.clone(), wanted.clone()) && pods.iter().all(runs) {
+                    Seen::Done(())
+                } else {
+                    Seen::NotYet(format!("{seen:?}"))
+                },
+            )
+        },
+    )
+    .await?;
+    let status = world.bench.phase("digits", "Running").await?.status;
+    let status = status.unwrap_or_default();
+    ensure!(
+        (status.restarts, status.counted_restarts) == (Some(1), None),
+        "{status:?}"
+    );
+    Ok(())
+}

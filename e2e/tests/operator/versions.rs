@@ -280,7 +280,7 @@ async fn each_version_has_rules_of_its_own() -> Result<()> {
     Ok(())
 }
 
-// contract: 12.18
+// contract: 12.20
 #[tokio::test]
 async fn what_the_schema_of_an_older_version_leaves_open_is_judged_when_it_is_stored() -> Result<()>
 {

@@ -36,6 +36,8 @@ pub(super) struct NodePod {
     pub(super) restart_at: Option<Timestamp>,
     progress: Progress,
     running_since: Option<Timestamp>,
+    /// How its container ended before this run.
+    last_end: Option<ContainerStateTerminated>,
     restarts: i32,
     /// It was told to make room.
     disrupted: bool,
@@ -58,8 +60,9 @@ impl NodePod {
     /// A fresh pod; `None` when its name is not that of a replica of the job, whose work alone is
     /// done here.
     fn new(pod: &Pod, job: &Job) -> Option<Self> {
-        let replica = names::parse(job, pod.metadata.name.as_deref()?)?;
         let table = job.table;
+        let name = pod.metadata.name.as_deref()?;
+        let (replica, _) = names::parts(table, &job.meta.name, name)?;
         let container = table
             .role(replica.role)
             .container
@@ -74,6 +77,7 @@ impl NodePod {
             restart_at: None,
             progress: Progress::Fresh,
             running_since: None,
+            last_end: None,
             restarts: 0,
             disrupted: false,
         })
@@ -115,21 +119,12 @@ impl NodePod {
                 reason: Some("CrashLoopBackOff".to_owned()),
                 message: None,
             };
-            let mut status = self.status(
-                "Running",
-                ContainerState {
-                    waiting: Some(waiting),
-                    ..ContainerState::default()
-                },
-                false,
-            );
-            for container in status.container_statuses.iter_mut().flatten() {
-                container.last_state = Some(ContainerState {
-                    terminated: Some(ended.clone()),
-                    ..ContainerState::default()
-                });
-            }
-            status
+            self.last_end = Some(ended);
+            let state = ContainerState {
+                waiting: Some(waiting),
+                ..ContainerState::default()
+            };
+            self.status("Running", state, false)
         } else {
             self.progress = Progress::Ended;
             let phase = if code == 0 { "Succeeded" } else { "Failed" };
@@ -157,6 +152,10 @@ impl NodePod {
             ready,
             restart_count: self.restarts,
             state: Some(state),
+            last_state: self.last_end.clone().map(|ended| ContainerState {
+                terminated: Some(ended),
+                ..ContainerState::default()
+            }),
             ..ContainerStatus::default()
         };
         PodStatus {

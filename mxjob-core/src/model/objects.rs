@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ impl Cluster {
         self.server.create(job, now).map(drop)
     }
 
-    /// Edits the job, as the API server does: a change of the spec is a new generation.
+    /// Edits the job's spec and annotations, as the API server does: a change of the spec is a new
+    /// generation.
     pub fn edit_job(&mut self, edit: impl FnOnce(&mut Value)) {
         let Some(name) = self.job().map(|job| job.meta.name.clone()) else {
             return;
@@ -35,10 +37,12 @@ impl Cluster {
         let _found =
             self.server
                 .update::<StoredJob>(&name, &Preconditions::default(), Part::Main, |job| {
-                    let mut object = json!({"spec": *job.spec});
+                    let mut object = json!({"metadata": job.metadata, "spec": *job.spec});
                     edit(&mut object);
-                    job.spec =
-                        Arc::new(object.get_mut("spec").map(Value::take).unwrap_or_default());
+                    let mut part = |key| object.get_mut(key).map(Value::take).unwrap_or_default();
+                    let metadata = serde_json::from_value::<ObjectMeta>(part("metadata"));
+                    job.metadata.annotations = metadata.unwrap_or_default().annotations;
+                    job.spec = Arc::new(part("spec"));
                 });
     }
 

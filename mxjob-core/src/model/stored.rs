@@ -1,5 +1,6 @@
 //! The kinds of objects that the API server stores, and by what they differ.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodStatus, Service};
@@ -166,7 +167,7 @@ impl Stored for ConfigMap {
 }
 
 /// A job as the server stores it, and as the planner reads it. It is read again only when its spec
-/// changes: that is what costs.
+/// or its annotations change: that is what costs.
 #[derive(Clone, Debug)]
 pub struct StoredJob {
     /// Metadata.
@@ -174,7 +175,7 @@ pub struct StoredJob {
     /// The spec, as the user wrote it.
     pub spec: Arc<Value>,
     job: Job,
-    read: Arc<Value>,
+    read: (Arc<Value>, Option<BTreeMap<String, String>>),
 }
 
 impl StoredJob {
@@ -182,10 +183,11 @@ impl StoredJob {
     pub fn new(table: &'static RoleTable, object: &Value) -> Self {
         let metadata = object.get("metadata").cloned().unwrap_or_default();
         let spec = Arc::new(object.get("spec").cloned().unwrap_or_default());
+        let metadata: ObjectMeta = serde_json::from_value(metadata).unwrap_or_default();
         Self {
-            metadata: serde_json::from_value(metadata).unwrap_or_default(),
             job: Job::read(table, object),
-            read: spec.clone(),
+            read: (spec.clone(), metadata.annotations.clone()),
+            metadata,
             spec,
         }
     }
@@ -237,13 +239,15 @@ impl Stored for StoredJob {
 
     fn changed(&mut self) {
         let renamed = self.metadata.uid.as_deref() != Some(&self.job.meta.uid);
-        if renamed || !Arc::ptr_eq(&self.spec, &self.read) {
+        let (spec, annotations) = &self.read;
+        let edited = !Arc::ptr_eq(&self.spec, spec) || self.metadata.annotations != *annotations;
+        if renamed || edited {
             let object = json!({"metadata": self.metadata, "spec": *self.spec});
             let job = Job::read(self.job.table, &object);
             self.job.meta.managed_elsewhere = job.meta.managed_elsewhere;
             self.job.meta.run = job.meta.run;
             self.job.spec = job.spec;
-            self.read = self.spec.clone();
+            self.read = (self.spec.clone(), self.metadata.annotations.clone());
         }
         let (meta, own) = (&mut self.job.meta, &self.metadata);
         meta.name = own.name.clone().unwrap_or_default();

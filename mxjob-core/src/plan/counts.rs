@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::draft::Draft;
 use super::memory::Memory;
-use super::{PodPhase, PodView, conditions, rescale};
+use super::{PodPhase, PodView, conditions, failure, rescale};
 use crate::api::v1::ConditionType;
 use crate::job::{Replica, Spec};
 
@@ -27,17 +27,18 @@ pub(super) fn write(
         let completed = memory
             .role(role.id)
             .map_or(0, |memory| memory.completed.len());
-        let pods = || {
-            current
-                .iter()
-                .filter(|(replica, pod)| replica.role == role.id && !pod.deleting)
+        let count = |test: &dyn Fn(&PodView) -> bool| {
+            let pods = current.iter().filter(|(replica, pod)| {
+                let goes_on = !pod.deleting && !memory.has_completed(**replica);
+                replica.role == role.id && goes_on && test(pod)
+            });
+            i32::try_from(pods.count()).unwrap_or(i32::MAX)
         };
-        let count = |test: fn(&PodView) -> bool| {
-            i32::try_from(pods().filter(|(_, pod)| test(pod)).count()).unwrap_or(i32::MAX)
-        };
-        status.active = count(|pod| pod.phase == PodPhase::Running);
-        status.ready = count(|pod| pod.phase == PodPhase::Running && pod.ready);
-        status.failed = count(|pod| pod.phase == PodPhase::Failed);
+        let has_failed = |pod: &PodView| failure::has_failed(spec, role, pod);
+        let runs = |pod: &PodView| pod.phase == PodPhase::Running && !has_failed(pod);
+        status.active = count(&runs);
+        status.ready = count(&|pod| runs(pod) && pod.ready);
+        status.failed = count(&has_failed);
         status.succeeded = i32::try_from(completed).unwrap_or(i32::MAX);
         all_ready += status.ready;
     }

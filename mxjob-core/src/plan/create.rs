@@ -38,18 +38,21 @@ pub(super) fn create(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec, memo
 
 /// Keeps the ConfigMap with the layout as the spec says; false: pods have to wait for it.
 fn layout(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> bool {
-    let (wanted, size) = (is_long(draft.job, spec), labels::size(spec));
-    let mut there = false;
+    let (wanted, size) = (is_long(draft.job, spec), labels::size(draft.job, spec));
+    let name = names::config_map(&draft.job.meta.name);
+    let (mut free, mut there) = (true, false);
     for config_map in &world.config_maps {
-        there |= wanted && config_map.size == size && !config_map.deleting;
-        if !wanted || config_map.size != size {
+        let is_it = wanted && config_map.name == name && config_map.size == size;
+        free &= config_map.name != name;
+        there |= is_it && !config_map.deleting;
+        if !is_it {
             draft.delete_config_map(config_map);
         }
     }
     if !wanted || there {
         return true;
     }
-    if world.config_maps.is_empty() && world.foreign_config_map.is_none() {
+    if free && world.foreign_config_map.is_none() {
         draft.actions.push(Action::CreateConfigMap);
         return true;
     }

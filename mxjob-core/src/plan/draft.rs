@@ -29,9 +29,9 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Now, in whole seconds: all that the API keeps of a time.
+    /// Now, as the API keeps it.
     pub(super) fn stamp(&self) -> Time {
-        Time(Timestamp::from_second(self.now.as_second()).unwrap_or(self.now))
+        whole_seconds(self.now)
     }
 
     /// Looks again at `at` at the latest.
@@ -95,4 +95,9 @@ impl<'a> Draft<'a> {
             wake_at: self.wake_at,
         }
     }
+}
+
+/// All that the API keeps of a time.
+pub(super) fn whole_seconds(at: Timestamp) -> Time {
+    Time(Timestamp::from_second(at.as_second()).unwrap_or(at))
 }

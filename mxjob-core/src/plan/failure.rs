@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Exit, PodView};
+use super::{Exit, PodPhase, PodView};
 use crate::api::v1::FailureAction;
 use crate::job::{FailureRule, Replica, RoleSpec, Spec};
 use crate::role::RestartPolicy;
@@ -53,7 +53,7 @@ impl Failure<'_> {
     pub(super) fn ran_for(&self) -> i64 {
         let span = self
             .pod
-            .and_then(|pod| Some(pod.finished_at?.duration_since(pod.started_at?)));
+            .and_then(|pod| Some(pod.exit.as_ref()?.at?.duration_since(pod.started_at?)));
         span.map_or(0, |span| span.as_secs())
     }
 
@@ -61,7 +61,8 @@ impl Failure<'_> {
         match self.pod {
             _ if self.disrupted && reason == DISRUPTED => true,
             None => reason == DELETED && !self.disrupted,
-            Some(pod) => pod.reason.as_deref() == Some(reason),
+            // An evicted pod may have run out of memory as well: both are so.
+            Some(pod) => pod.reasons().any(|one| one == reason),
         }
     }
 
@@ -103,6 +104,8 @@ impl Failure<'_> {
     fn by_role(&self, spec: &Spec) -> Response {
         match self.role.restart {
             RestartPolicy::Never => Response::FailJob,
+            // Before a disruption: that is replaced without counting, and what runs out of memory
+            // wherever it is put would be for ever.
             _ if self.is_permanent(spec) => Response::FailJob,
             _ if self.disrupted => Response::Replace { counts: false },
             RestartPolicy::ExitCode if !spec.retryable.contains(self.code()) => Response::FailJob,
@@ -112,16 +115,20 @@ impl Failure<'_> {
 
     fn is_permanent(&self, spec: &Spec) -> bool {
         let exit = self.pod.and_then(PodView::exit);
-        exit.is_some_and(|exit| has_permanent_reason(&exit, spec))
+        exit.is_some_and(|exit| has_permanent_reason(exit, spec))
     }
 }
 
-/// True when the pod's replica has failed, although the kubelet would restart its container.
-pub(super) fn is_over_in_place(spec: &Spec, role: &RoleSpec, pod: &PodView) -> bool {
+/// True when the pod's replica has failed, also when the kubelet would restart its container.
+pub(super) fn has_failed(spec: &Spec, role: &RoleSpec, pod: &PodView) -> bool {
+    pod.phase == PodPhase::Failed || is_over_in_place(spec, role, pod)
+}
+
+fn is_over_in_place(spec: &Spec, role: &RoleSpec, pod: &PodView) -> bool {
     let for_good = |exit: &Exit| {
         exit.code != 0 && (has_permanent_reason(exit, spec) || !spec.retryable.contains(exit.code))
     };
-    is_in_place(spec, role, pod).is_some_and(|exit| for_good(&exit))
+    is_in_place(spec, role, pod).is_some_and(for_good)
 }
 
 /// True when the pod's replica is done, although the kubelet would restart its container or waits
@@ -130,7 +137,7 @@ pub(super) fn is_done_in_place(spec: &Spec, role: &RoleSpec, pod: &PodView) -> b
     is_in_place(spec, role, pod).is_some_and(|exit| exit.code == 0)
 }
 
-fn is_in_place(spec: &Spec, role: &RoleSpec, pod: &PodView) -> Option<Exit> {
+fn is_in_place<'a>(spec: &Spec, role: &RoleSpec, pod: &'a PodView) -> Option<&'a Exit> {
     let judged = spec.is_judged_in_place(role) && !pod.phase.is_final();
     judged.then(|| pod.exit()).flatten()
 }

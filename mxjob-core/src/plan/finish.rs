@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::draft::Draft;
 use super::memory::Memory;
 use super::world::World;
-use super::{Action, Event, PodView, conditions, counts};
+use super::{Action, Event, PodView, conditions, counts, failure};
 use crate::api::v1::{CleanPodPolicy, ConditionType};
 use crate::job::{Replica, Spec};
 use crate::problem::Problem;
@@ -28,10 +28,13 @@ pub(super) fn finish(
     conclude(draft, end);
     let failed = draft.status.is(ConditionType::Failed);
     // How a pod ended is told, also when it goes.
-    let stays = |pod: &PodView| pod.phase.is_final() || !goes(spec.clean, failed, pod);
+    let has_ended = |replica: &Replica, pod: &PodView| {
+        let role = spec.role(replica.role);
+        pod.phase.is_final() || role.is_some_and(|role| failure::has_failed(spec, role, pod))
+    };
     let current = current
         .iter()
-        .filter(|(_, pod)| stays(pod))
+        .filter(|(replica, pod)| has_ended(replica, pod) || !goes(spec.clean, failed, pod))
         .map(|(replica, pod)| (*replica, *pod))
         .collect();
     counts::write(draft, spec, memory, &current);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::draft::Draft;
+use super::draft::{Draft, whole_seconds};
 use super::failure::is_done_in_place;
 use super::memory::Memory;
 use super::world::World;
@@ -32,23 +32,32 @@ pub(super) fn sort<'a>(
 /// Remembers what the pods of this life say.
 pub(super) fn look(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>, memory: &mut Memory) {
     for (replica, pod) in current {
-        let done = |role| pod.phase == PodPhase::Succeeded || is_done_in_place(spec, role, pod);
-        let succeeded = !pod.deleting && spec.role(replica.role).is_some_and(done);
+        let was_done = memory.has_completed(*replica);
+        let in_place = spec
+            .role(replica.role)
+            .is_some_and(|role| is_done_in_place(spec, role, pod));
+        let succeeded = !pod.deleting && (pod.phase == PodPhase::Succeeded || in_place);
         let role = memory.role_mut(replica.role);
         if pod.started {
             role.started.insert(replica.index);
         }
-        if succeeded && role.completed.insert(replica.index) {
-            draft.event(exit_event(draft, &pod.name, pod.exit_code.unwrap_or(0)));
+        if !was_done {
+            role.found(replica.index);
         }
-        role.found(replica.index);
+        if succeeded && !was_done {
+            // Started again, its pod tells of another end.
+            let counts = in_place && spec.chiefs().any(|chief| chief == *replica);
+            let first_end = pod.ended_at().filter(|_| counts).map(whole_seconds);
+            role.succeeded(replica.index, first_end);
+            draft.event(exit_event(draft, &pod.name, 0));
+        }
         // Once the pod is gone nothing else tells why.
         if pod.disrupted && pod.started && !role.completed.contains(&replica.index) {
             role.disrupted.insert(replica.index);
         } else {
             role.disrupted.remove(&replica.index);
         }
-        if restarted(memory, *replica, pod) {
+        if !was_done && restarted(memory, *replica, pod) {
             warnings::restarted_in_place(draft, spec, *replica, pod);
         }
         if pod.deleting && pod.started_at.is_some_and(|at| ran_long(draft, at, pod)) {
@@ -96,28 +105,32 @@ pub(super) fn missing(observed: &Observed<'_>) -> Vec<String> {
 /// Remembers the container restarts of the pods of this life.
 pub(super) fn restarts(world: &World<'_>, spec: &Spec, memory: &mut Memory) {
     for (replica, pod) in sort(world, spec, memory).0 {
-        restarted(memory, replica, pod);
+        if !memory.has_completed(replica) {
+            restarted(memory, replica, pod);
+        }
     }
 }
 
-/// True when it is the first restart of the replica.
+/// Remembers the restarts of a replica that is not done, or was not before this look; true when they
+/// are its first. What the kubelet does with one that is done is nobody's failure.
 fn restarted(memory: &mut Memory, replica: Replica, pod: &PodView) -> bool {
-    if pod.container_restarts == 0 {
+    // The last of them may have come after its end.
+    let after = memory.has_completed(replica) && pod.exit.is_none();
+    let restarts = pod.container_restarts.saturating_sub(i32::from(after));
+    if restarts <= 0 {
         return false;
     }
     let known = &mut memory.role_mut(replica.role).container_restarts;
     let before = known.get(&replica.index).copied();
     // A pod that comes from an old look at it has fewer.
-    known.insert(
-        replica.index,
-        pod.container_restarts.max(before.unwrap_or(0)),
-    );
+    known.insert(replica.index, restarts.max(before.unwrap_or(0)));
     before.is_none()
 }
 
 /// It has run, until its end or until now, long enough for its waits to start over.
 fn ran_long(draft: &Draft<'_>, started_at: Timestamp, pod: &PodView) -> bool {
-    let until = pod.finished_at.unwrap_or(draft.now);
+    let until = pod.exit.as_ref().and_then(|exit| exit.at);
+    let until = until.unwrap_or(draft.now);
     restart::was_long(until.duration_since(started_at).as_secs())
 }
 

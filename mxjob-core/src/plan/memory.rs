@@ -27,7 +27,7 @@ pub(super) struct RoleMemory {
     pub(super) started: BTreeSet<u32>,
     pub(super) completed: BTreeSet<u32>,
     pub(super) disrupted: BTreeSet<u32>,
-    vanished_at: BTreeMap<u32, Time>,
+    ended_at: BTreeMap<u32, Time>,
     attempts: BTreeMap<u32, i32>,
     backoff_from: BTreeMap<u32, i32>,
     /// Of pods whose container restarts are not in `in_place` yet; 0 once they are. Who has an entry
@@ -161,13 +161,18 @@ impl Memory {
     /// When the replica's pod was found gone: now, unless that is known already.
     pub(super) fn vanished_at(&mut self, replica: Replica, now: Time) -> Timestamp {
         let role = self.role_mut(replica.role);
-        role.vanished_at.entry(replica.index).or_insert(now).0
+        role.ended_at.entry(replica.index).or_insert(now).0
     }
 
     /// True while a pod that vanished is still to be judged, or its replacement has to wait.
     pub(super) fn has_vanished(&self, replica: Replica) -> bool {
-        self.role(replica.role)
-            .is_some_and(|role| role.vanished_at.contains_key(&replica.index))
+        !self.has_completed(replica) && self.ended_at(replica).is_some()
+    }
+
+    /// When the replica ended, if its pod does not tell.
+    pub(super) fn ended_at(&self, replica: Replica) -> Option<Timestamp> {
+        let role = self.role(replica.role);
+        role.and_then(|role| Some(role.ended_at.get(&replica.index)?.0))
     }
 
     pub(super) fn was_disrupted(&self, replica: Replica) -> bool {
@@ -241,7 +246,7 @@ impl RoleMemory {
             started: set(&status.started_indexes),
             completed: set(&status.completed_indexes),
             disrupted: set(&status.disrupted_indexes),
-            vanished_at: by_index(&status.vanished_at),
+            ended_at: by_index(&status.ended_at),
             attempts: by_index(&status.attempts),
             backoff_from: by_index(&status.backoff_from),
             container_restarts: by_index(&status.container_restarts),
@@ -249,7 +254,7 @@ impl RoleMemory {
             in_place: status.in_place_restarts.max(0),
         };
         memory.book(|index| index >= replicas);
-        memory.vanished_at.retain(|index, _| *index < replicas);
+        memory.ended_at.retain(|index, _| *index < replicas);
         memory
             .container_restarts
             .retain(|index, restarts| *index < replicas && *restarts >= 0);
@@ -260,12 +265,18 @@ impl RoleMemory {
     pub(super) fn forget(&mut self, index: u32) {
         self.started.remove(&index);
         self.disrupted.remove(&index);
-        self.vanished_at.remove(&index);
+        self.ended_at.remove(&index);
     }
 
-    /// The replica has a pod.
+    /// The replica has a pod that has not succeeded.
     pub(super) fn found(&mut self, index: u32) {
-        self.vanished_at.remove(&index);
+        self.ended_at.remove(&index);
+    }
+
+    /// The replica has succeeded, at a time that its pod may tell no more.
+    pub(super) fn succeeded(&mut self, index: u32, at: Option<Time>) {
+        self.completed.insert(index);
+        self.ended_at.extend(at.map(|at| (index, at)));
     }
 
     /// Books the container restarts of pods that go.
@@ -282,7 +293,7 @@ impl RoleMemory {
         status.started_indexes = indexes::render(&self.started);
         status.completed_indexes = indexes::render(&self.completed);
         status.disrupted_indexes = indexes::render(&self.disrupted);
-        status.vanished_at = by_text(&self.vanished_at);
+        status.ended_at = by_text(&self.ended_at);
         status.attempts = by_text(&self.attempts);
         status.backoff_from = by_text(&self.backoff_from);
         status.container_restarts = by_text(&self.container_restarts);

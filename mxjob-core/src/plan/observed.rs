@@ -50,16 +50,14 @@ pub struct PodView {
     pub ready: bool,
     /// The job's container has run at some time.
     pub started: bool,
-    /// Exit code of the job's container in the end.
-    pub exit_code: Option<i32>,
-    /// When that container started its last run.
+    /// When the job's container started its last run.
     pub started_at: Option<Timestamp>,
-    /// When that container ended.
-    pub finished_at: Option<Timestamp>,
-    /// Why the pod or the container failed, like `Evicted`, `OOMKilled` or `Error`.
-    pub reason: Option<String>,
-    /// How that container ended its run before this one, in place.
+    /// How that run ended.
+    pub exit: Option<Exit>,
+    /// How the run before it ended, in place.
     pub last_exit: Option<Exit>,
+    /// Why the pod failed, like `Evicted`. What its container says of itself is another thing.
+    pub reason: Option<String>,
     /// Preempted, evicted or drained: condition `DisruptionTarget`.
     pub disrupted: bool,
     /// A deletion has been asked for.
@@ -110,6 +108,15 @@ pub enum PodPhase {
 }
 
 impl PodPhase {
+    fn of(status: &PodStatus) -> Self {
+        match status.phase.as_deref() {
+            Some("Running") => Self::Running,
+            Some("Succeeded") => Self::Succeeded,
+            Some("Failed") => Self::Failed,
+            _ => Self::Pending,
+        }
+    }
+
     /// True when the pod has ended.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
@@ -173,7 +180,7 @@ pub struct ConfigMapView {
     /// Its labels say that it is of a job that could give it that name. The operator sees such an object
     /// without trying to create its own.
     pub claimed: bool,
-    /// The numbers of replicas that it was made for: [`labels::SIZE`].
+    /// The replicas that it was made for: [`labels::SIZE`].
     pub size: String,
     /// A deletion has been asked for.
     pub deleting: bool,
@@ -231,31 +238,17 @@ impl PodView {
             owner_name: labels::owner_name(meta),
             claimed: labels::is_claimed(meta),
             labelled: is_labelled(meta, table),
-            attempt: meta
-                .annotations
-                .as_ref()
-                .and_then(|all| all.get(Attempt::ANNOTATION))
-                .map_or_else(Attempt::default, |text| Attempt::parse(text)),
-            phase: match status.and_then(|status| status.phase.as_deref()) {
-                Some("Running") => PodPhase::Running,
-                Some("Succeeded") => PodPhase::Succeeded,
-                Some("Failed") => PodPhase::Failed,
-                _ => PodPhase::Pending,
-            },
+            attempt: attempt(meta),
+            phase: status.map(PodPhase::of).unwrap_or_default(),
             ready: has("Ready"),
             started: running.is_some() || ended.is_some() || restarts > 0,
-            exit_code: ended.map(|ended| ended.exit_code),
             started_at: ended
                 .and_then(|ended| ended.started_at.as_ref())
                 .or(running.and_then(|running| running.started_at.as_ref()))
                 .map(|time| time.0),
-            finished_at: ended
-                .and_then(|ended| ended.finished_at.as_ref())
-                .map(|time| time.0),
-            reason: status
-                .and_then(|status| status.reason.clone())
-                .or_else(|| ended.and_then(|ended| ended.reason.clone())),
+            exit: ended.map(Exit::of),
             last_exit: last.map(Exit::of),
+            reason: status.and_then(|status| status.reason.clone()),
             disrupted: has("DisruptionTarget"),
             deleting: meta.deletion_timestamp.is_some(),
             container_restarts: restarts,
@@ -268,14 +261,15 @@ impl PodView {
 
 impl PodView {
     /// How the job's container ended, the last time that it did; of a pod that has ended, with it.
-    pub(super) fn exit(&self) -> Option<Exit> {
-        let now = self.exit_code.map(|code| Exit {
-            code,
-            reason: self.reason.clone(),
-            at: self.finished_at,
-        });
-        let before = || self.last_exit.clone().filter(|_| !self.phase.is_final());
-        now.or_else(before)
+    pub(super) fn exit(&self) -> Option<&Exit> {
+        let before = || self.last_exit.as_ref().filter(|_| !self.phase.is_final());
+        self.exit.as_ref().or_else(before)
+    }
+
+    /// Why the pod failed, in its own words and in those of its container.
+    pub(super) fn reasons(&self) -> impl Iterator<Item = &str> {
+        let of_container = self.exit().and_then(|exit| exit.reason.as_deref());
+        self.reason.as_deref().into_iter().chain(of_container)
     }
 
     /// When that was.
@@ -308,6 +302,12 @@ fn container(meta: &ObjectMeta, table: &RoleTable) -> &'static str {
         .and_then(|name| table.find(name));
     let own = role.and_then(|id| table.role(id).container);
     own.unwrap_or(table.container)
+}
+
+fn attempt(meta: &ObjectMeta) -> Attempt {
+    let annotations = meta.annotations.as_ref();
+    let text = annotations.and_then(|all| all.get(Attempt::ANNOTATION));
+    text.map_or_else(Attempt::default, |text| Attempt::parse(text))
 }
 
 fn is_labelled(meta: &ObjectMeta, table: &RoleTable) -> bool {

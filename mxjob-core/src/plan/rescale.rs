@@ -1,4 +1,5 @@
-//! A job whose size was edited: the status keeps the numbers that its pods were made for.
+//! A job whose size was edited, or the names of its objects: the status keeps the numbers that its
+//! pods were made for, and the pods' own names tell for which runtime id.
 
 use super::draft::Draft;
 use super::look::Current;
@@ -9,12 +10,38 @@ use crate::api::v1::{ConditionType, JobStatus, ReplicaStatus};
 use crate::job::{Replica, Spec};
 use crate::wiring::names;
 
-/// True when the job has pods of another size than the spec's, and cannot change size in place.
-pub(super) fn is_due(status: &JobStatus, world: &World<'_>, spec: &Spec, memory: &Memory) -> bool {
+/// What was edited so that the whole job has to be made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edit {
+    Size,
+    Names,
+}
+
+impl Edit {
+    /// As in the reason `MXJobRescaled`, and what has changed.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Size => ("Rescaled", "its size changed"),
+            Self::Names => ("Renamed", "the names of its replicas changed"),
+        }
+    }
+}
+
+/// What was edited since the pods of this life of the job were made. Members know each other by
+/// name, so other names make any job anew; another size those that cannot change it in place.
+pub(super) fn edit(
+    status: &JobStatus,
+    world: &World<'_>,
+    spec: &Spec,
+    memory: &Memory,
+) -> Option<Edit> {
     let is_current = |pod: &super::PodView| pod.attempt.job >= memory.life;
-    spec.mode.fixed_membership
+    let size = spec.mode.fixed_membership
         && is_other_size(status, spec)
-        && (memory.has_begun() || world.own_pods().any(is_current))
+        && (memory.has_begun() || world.own_pods().any(is_current));
+    let names = world.renamed && world.pods.values().copied().any(is_current);
+    size.then_some(Edit::Size)
+        .or_else(|| names.then_some(Edit::Names))
 }
 
 fn is_other_size(status: &JobStatus, spec: &Spec) -> bool {
@@ -43,15 +70,13 @@ fn is_other_size(status: &JobStatus, spec: &Spec) -> bool {
     another || status.replica_statuses.iter().any(gone)
 }
 
-/// Restarts the whole job with its new size; that neither counts nor waits.
-pub(super) fn restart(draft: &mut Draft<'_>, world: &World<'_>, memory: &mut Memory) {
+/// Restarts the whole job as it was edited to be; that neither counts nor waits.
+pub(super) fn restart(draft: &mut Draft<'_>, world: &World<'_>, memory: &mut Memory, edit: Edit) {
     let crd = draft.job.table.crd;
     let name = &draft.job.meta.name;
-    let message = format!(
-        "{} {name} is restarting because its size changed.",
-        crd.kind
-    );
-    let reason = draft.reason("Rescaled");
+    let (word, what) = edit.words();
+    let message = format!("{} {name} is restarting because {what}.", crd.kind);
+    let reason = draft.reason(word);
     draft.event(Event::normal(reason.clone(), message.clone()));
     conditions::set_true(draft, ConditionType::Restarting, reason, message);
     world.own_pods().for_each(|pod| draft.delete_pod(pod));
@@ -59,7 +84,8 @@ pub(super) fn restart(draft: &mut Draft<'_>, world: &World<'_>, memory: &mut Mem
     memory.does_not_wait();
 }
 
-/// Deletes what belongs to replicas that are not wanted any more, and the pods of earlier attempts.
+/// Deletes what belongs to replicas that are not wanted any more or to none, and the pods of earlier
+/// attempts.
 pub(super) fn remove(
     draft: &mut Draft<'_>,
     world: &World<'_>,
@@ -81,8 +107,8 @@ pub(super) fn remove(
         .chain(&world.strays)
         .for_each(|pod| draft.delete_pod(pod));
     for (name, service) in &world.services {
-        let replica = names::parse(draft.job, name);
-        if replica.is_some_and(|replica| !is_wanted(replica)) {
+        let is_of_job = *name == draft.job.meta.name;
+        if !is_of_job && !names::parse(draft.job, name).is_some_and(is_wanted) {
             draft.delete_service(service);
         }
     }

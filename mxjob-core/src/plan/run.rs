@@ -5,6 +5,7 @@ use super::failure::{self, Failure, Response};
 use super::finish::{self, End};
 use super::look::{self, Current, exit_event};
 use super::memory::Memory;
+use super::rescale::Edit;
 use super::world::World;
 use super::{
     PodPhase, PodView, accept, conditions, counts, create, rescale, restart, stalled, success,
@@ -29,8 +30,10 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     if success::is_decided(spec, &memory) {
         failures.clear();
     }
-    let rescaled = rescale::is_due(&draft.status, world, spec, &memory);
-    let reached = !rescaled && success::is_reached(draft, spec, &memory, &current);
+    let edit = rescale::edit(&draft.status, world, spec, &memory);
+    // What a job of another size has done is not what this one is to do.
+    let comparable = edit != Some(Edit::Size);
+    let reached = comparable && success::is_reached(draft, spec, &memory, &current);
     if let Some(end) = end(draft, spec, &memory, &failures, reached) {
         for failure in &failures {
             exited(draft, failure);
@@ -38,11 +41,11 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
         finish::finish(draft, world, spec, &memory, &current, end);
         return;
     }
-    if rescaled {
+    if let Some(edit) = edit {
         for failure in &failures {
             exited(draft, failure);
         }
-        rescale::restart(draft, world, &mut memory);
+        rescale::restart(draft, world, &mut memory, edit);
     } else {
         recover(draft, world, spec, &mut memory, failures);
     }
@@ -72,11 +75,10 @@ fn failures<'a>(
             continue;
         }
         let pod = current.get(&replica).copied();
-        let vanished = memory.has_started(replica) && !world.pods.contains_key(&replica);
-        let has_failed = |pod: &PodView| {
-            !pod.deleting
-                && (pod.phase == PodPhase::Failed || failure::is_over_in_place(spec, role, pod))
-        };
+        // Where names have changed a pod that is not seen may go on under the old one.
+        let gone = !world.renamed && !world.pods.contains_key(&replica);
+        let vanished = gone && memory.has_started(replica);
+        let has_failed = |pod: &PodView| !pod.deleting && failure::has_failed(spec, role, pod);
         if pod.is_some_and(has_failed) || vanished {
             failed.push(Failure {
                 replica,
@@ -125,13 +127,17 @@ fn end(
     limit(draft, spec, memory, failures).and_then(failed)
 }
 
-/// The message of the restart limit that would be passed.
+/// The message of the restart limit that would be passed. Once the chief has decided nothing is
+/// restarted for the job's sake.
 fn limit(
     draft: &Draft<'_>,
     spec: &Spec,
     memory: &Memory,
     failures: &[Failure<'_>],
 ) -> Option<String> {
+    if success::is_decided(spec, memory) {
+        return None;
+    }
     let name = &draft.job.meta.name;
     let responses: Vec<_> = failures
         .iter()

@@ -36,7 +36,7 @@ pub(super) fn is_reached(
     if chiefs.peek().is_none() || !chiefs.all(|chief| memory.has_completed(chief)) {
         return false;
     }
-    workers_over || time_is_up(draft, spec, current)
+    workers_over || time_is_up(draft, spec, memory, current)
 }
 
 /// True when the one replica that decides is done: no other can make the job fail any more.
@@ -50,11 +50,17 @@ fn by_all_workers(spec: &Spec) -> bool {
 }
 
 /// The chief is done and workers are not: has their time passed?
-fn time_is_up(draft: &mut Draft<'_>, spec: &Spec, current: &BTreeMap<Replica, &PodView>) -> bool {
-    let ends: Option<Vec<Timestamp>> = spec
-        .chiefs()
-        .map(|chief| current.get(&chief).and_then(|pod| pod.ended_at()))
-        .collect();
+fn time_is_up(
+    draft: &mut Draft<'_>,
+    spec: &Spec,
+    memory: &Memory,
+    current: &BTreeMap<Replica, &PodView>,
+) -> bool {
+    let end = |chief: Replica| {
+        let pod = current.get(&chief)?;
+        memory.ended_at(chief).or_else(|| pod.ended_at())
+    };
+    let ends: Option<Vec<Timestamp>> = spec.chiefs().map(end).collect();
     // A chief pod that is gone says nothing any more: nothing is left to wait by.
     let Some(last) = ends.and_then(|ends| ends.into_iter().max()) else {
         return true;

@@ -7,9 +7,11 @@ use crate::job::Replica;
 use crate::wiring::names;
 
 pub(super) struct World<'a> {
-    /// The job's own pods under the name of a replica, wanted or not.
+    /// The job's own pods by replica, wanted or not.
     pub(super) pods: BTreeMap<Replica, &'a PodView>,
-    /// The job's own pods under other names.
+    /// They have the names of another runtime id: the newest of the job's own pods do.
+    pub(super) renamed: bool,
+    /// The job's own pods that are no replica's.
     pub(super) strays: Vec<&'a PodView>,
     /// Pods of others under the name of a replica.
     pub(super) foreign: BTreeMap<Replica, &'a PodView>,
@@ -29,6 +31,7 @@ impl<'a> World<'a> {
         let uid = job.meta.uid.as_str();
         let mut world = Self {
             pods: BTreeMap::new(),
+            renamed: false,
             strays: Vec::new(),
             foreign: BTreeMap::new(),
             services: BTreeMap::new(),
@@ -53,20 +56,42 @@ impl<'a> World<'a> {
             };
             services.insert(&service.name, service);
         }
+        let mut otherwise = Vec::new();
         for pod in observed.pods {
             let ours = pod.owner.as_deref() == Some(uid);
-            match (names::parse(job, &pod.name), ours) {
-                (Some(replica), true) => {
+            let meant = names::parts(job.table, &job.meta.name, &pod.name);
+            match meant.map(|(replica, run)| (replica, run == job.meta.run.as_deref())) {
+                Some((replica, true)) if ours => {
                     world.pods.insert(replica, pod);
                 }
-                (Some(replica), false) => {
+                Some((replica, true)) => {
                     world.foreign.insert(replica, pod);
                 }
-                (None, true) => world.strays.push(pod),
-                (None, false) => {}
+                Some((replica, false)) if ours => otherwise.push((replica, pod)),
+                None if ours => world.strays.push(pod),
+                _ => {}
             }
         }
+        world.take_in(otherwise);
         world
+    }
+
+    /// The job's own pods under the names of replicas with another runtime id. Newer than all under
+    /// the present names they are what the job consists of until it has been restarted; else somebody
+    /// has made them, or they came too late.
+    fn take_in(&mut self, mut pods: Vec<(Replica, &'a PodView)>) {
+        let newest = pods.iter().map(|(_, pod)| pod.attempt.job).max();
+        self.renamed = newest > self.pods.values().map(|pod| pod.attempt.job).max();
+        if !self.renamed {
+            self.strays.extend(pods.into_iter().map(|(_, pod)| pod));
+            return;
+        }
+        self.strays
+            .extend(std::mem::take(&mut self.pods).into_values());
+        pods.sort_by_key(|(_, pod)| (pod.attempt.job, pod.attempt.replica, &pod.name));
+        for (replica, pod) in pods {
+            self.strays.extend(self.pods.insert(replica, pod));
+        }
     }
 
     /// All pods of the job.

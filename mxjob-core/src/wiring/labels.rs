@@ -70,14 +70,19 @@ pub fn job<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a str> {
         .or_else(labelled)
 }
 
-/// Annotation of the ConfigMap with a job's layout: the numbers of replicas that it was made for.
+/// Annotation of the ConfigMap with a job's layout: the runtime id, where the job has one, and the
+/// numbers of replicas that it was made for.
 pub const SIZE: &str = "mxjob.kubeflow.org/size";
 
-/// The value of [`SIZE`], like `scheduler=1,worker=3000`.
-pub(crate) fn size(spec: &Spec) -> String {
+/// The value of [`SIZE`], like `scheduler=1,worker=3000` or `e9c9:scheduler=1,worker=3000`.
+pub(crate) fn size(job: &Job, spec: &Spec) -> String {
     let role =
         |role: &RoleSpec| format!("{}={}", role.role.name.to_ascii_lowercase(), role.replicas);
-    spec.roles.iter().map(role).collect::<Vec<_>>().join(",")
+    let roles = spec.roles.iter().map(role).collect::<Vec<_>>().join(",");
+    match &job.meta.run {
+        Some(run) => format!("{run}:{roles}"),
+        None => roles,
+    }
 }
 
 /// Labels that everything of a job carries.

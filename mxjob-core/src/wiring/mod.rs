@@ -83,7 +83,9 @@ impl<'a> Wiring<'a> {
             name: Some(names::config_map(&self.job.meta.name)),
             namespace: self.namespace(),
             labels: Some(labels::of_job(self.job)),
-            annotations: Some([(labels::SIZE.to_owned(), labels::size(self.spec))].into()),
+            annotations: Some(
+                [(labels::SIZE.to_owned(), labels::size(self.job, self.spec))].into(),
+            ),
             owner_references: Some(vec![self.owner()]),
             ..ObjectMeta::default()
         })

@@ -27,7 +27,7 @@ pub fn parse(job: &Job, name: &str) -> Option<Replica> {
 
 /// The replica that the name stands for in a job of which only the name is known, and the runtime id
 /// that the job must have.
-pub(crate) fn parts<'a>(
+pub fn parts<'a>(
     table: &RoleTable,
     job: &str,
     name: &'a str,

@@ -26,6 +26,10 @@ pub struct History {
     pub rivals: bool,
     /// Edits of the number of replicas.
     pub rescales: i32,
+    /// Changes of the runtime id.
+    pub renames: i32,
+    /// The answer to the creation of a pod was lost: nobody knows of it until the watch tells.
+    pub unheard: bool,
     /// Replicas that ended well at some time.
     pub succeeded: BTreeSet<Replica>,
     /// The user wiped the status: what was counted before is gone.
@@ -46,6 +50,7 @@ impl History {
     /// Pods may come to light that the job does not know to be over, or go that it does not know to go.
     fn has_blind_spot(&self, status: &JobStatus) -> bool {
         self.wiped
+            || (self.hidden && self.renames > 0)
             || ((self.hidden || self.rivals)
                 && status.condition(ConditionType::Suspended).is_some())
     }
@@ -93,7 +98,7 @@ fn counted_once(history: &History, new: &JobStatus, counters: [i32; 4]) -> Resul
     let mishaps = history.mishaps();
     // Of a wiped status the pods that are still there are judged once more.
     let all_well = history.has_blind_spot(new)
-        || (restarts <= mishaps + history.rescales
+        || (restarts <= mishaps + history.rescales + history.renames
             && counted <= mishaps
             && replaced <= mishaps
             && in_place <= history.exits);

@@ -19,13 +19,18 @@
 //! * A pod that has lost the operator's label before anybody saw it run is met when its name is
 //!   needed: until then the next life of the job may begin beside it.
 //! * A copy of a pod that the user makes is there until a leader sees it.
+//! * Two creates of one replica exclude each other by its name. When names change they do not: one of
+//!   two leaders that makes a pod by an older plan, and one that does not know that its first pods were
+//!   made, have two of a replica until they hear of both.
+//! * A pod without the operator's label is looked for by name. When names change nobody can look for it
+//!   any more: it is taken for lost if no other pod tells of the change, and runs beside the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use mxjob_core::api::v1::{CleanPodPolicy, ConditionType, JobStatus, SuccessPolicy};
-use mxjob_core::job::{Replica, RoleSpec, Spec};
+use mxjob_core::job::{Job, Replica, RoleSpec, Spec};
 use mxjob_core::model::{Cluster, Leader};
 use mxjob_core::plan::{Action, PodPhase, PodView};
 use mxjob_core::role::RestartPolicy;
@@ -68,10 +73,14 @@ fn one_pod_each(life: &Life<'_>) -> Verdict {
             }
         }
     }
-    if let Some((replica, pods)) = by_replica.iter().find(|(_, pods)| pods.len() > 1) {
+    let history = &life.history;
+    let blind = history.rivals || history.unheard || history.hidden || history.wiped;
+    let nameless = blind && history.renames > 0;
+    if let Some((replica, pods)) = by_replica.iter().find(|(_, pods)| pods.len() > 1)
+        && !nameless
+    {
         return Err(format!("two live pods of {replica:?}: {pods:?}"));
     }
-    let history = &life.history;
     let sure = life.schedule.leaders == 1 && !history.wiped && !history.hidden && history.lost == 0;
     if sure && lives.len() > 1 {
         return Err(format!("pods of the lives {lives:?} side by side"));
@@ -79,9 +88,32 @@ fn one_pod_each(life: &Life<'_>) -> Verdict {
     Ok(())
 }
 
-/// By its name: labels can be edited.
+/// By its name, with whatever runtime id: labels can be edited.
 fn replica_of(life: &Life<'_>, pod: &Pod) -> Option<Replica> {
-    names::parse(&life.job, pod.metadata.name.as_deref()?)
+    let name = pod.metadata.name.as_deref()?;
+    let (replica, _) = names::parts(life.set.table, &life.job.meta.name, name)?;
+    Some(replica)
+}
+
+/// What is watched of a job that is to run has the names that it has now.
+fn is_called_right(life: &Life<'_>, job: &Job) -> Verdict {
+    let pods = life.cluster.pods().filter(|pod| {
+        is_watched(life, pod, &job.meta.uid) && pod.metadata.deletion_timestamp.is_none()
+    });
+    let services = life.cluster.services().filter(|one| {
+        let owners = one.metadata.owner_references.as_deref().unwrap_or_default();
+        owners.iter().any(|owner| owner.uid == job.meta.uid)
+    });
+    let names = pods
+        .map(|pod| &pod.metadata)
+        .chain(services.map(|one| &one.metadata))
+        .filter_map(|meta| meta.name.as_deref());
+    for name in names {
+        if name != job.meta.name && names::parse(job, name).is_none() {
+            return Err(format!("{name} is not called as {:?} says", job.meta.run));
+        }
+    }
+    Ok(())
 }
 
 /// Were the status that it wrote the job's and nothing else changed, it would write and say nothing.
@@ -154,6 +186,7 @@ pub fn at_rest(life: &Life<'_>) -> Verdict {
             _ => Ok(()),
         };
     }
+    is_called_right(life, job)?;
     nothing_is_overlooked(life, spec, status, &pods)
 }
 
@@ -204,7 +237,7 @@ fn nothing_is_overlooked(
         let known = known_of(role);
         let completed = indexes(known.completed_indexes.as_deref());
         for replica in role.replicas() {
-            let waits = known.vanished_at.contains_key(&replica.index.to_string());
+            let waits = known.ended_at.contains_key(&replica.index.to_string());
             let pod = pods.get(&replica);
             if pod.is_none()
                 && !completed.contains(&replica.index)
@@ -228,14 +261,17 @@ fn nothing_is_overlooked(
             let fatal = !decided
                 && spec.failure.is_none()
                 && (role.restart == RestartPolicy::Never
-                    || (role.restart == RestartPolicy::ExitCode && pod.exit_code == Some(1)));
+                    || (role.restart == RestartPolicy::ExitCode
+                        && pod.exit.as_ref().is_some_and(|exit| exit.code == 1)));
             if fatal && pod.phase == PodPhase::Failed && !completed.contains(&replica.index) {
                 return Err(format!(
                     "the failure of {replica:?} is overlooked: {status:?}"
                 ));
             }
+            // What the kubelet does with one that is done is of no account.
             let counted = known.container_restarts.get(&replica.index.to_string());
-            if pod.container_restarts > counted.copied().unwrap_or(0) {
+            let is_done = completed.contains(&replica.index);
+            if !is_done && pod.container_restarts > counted.copied().unwrap_or(0) {
                 return Err(format!(
                     "restarts of {replica:?} are not counted: {status:?}"
                 ));

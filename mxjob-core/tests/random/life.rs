@@ -143,6 +143,8 @@ impl<'a> Life<'a> {
         let finished = |job: &Job| job.status.is_finished();
         let over = self.cluster.job().is_some_and(finished);
         let knew = leader.planned_for().is_some_and(finished);
+        let makes = matches!(leader.next(), Some(Action::CreatePod(..)));
+        self.history.unheard |= makes && fault == Fault::Lost;
         let done = leader.step(&mut self.cluster, self.now, fault);
         self.listen();
         match &done {

@@ -1,12 +1,11 @@
 //! What can happen to a job and its operators, and how often.
 
-use mxjob_core::conversion::CONVERSION_ANNOTATION;
 use mxjob_core::model::{Fault, Kind, News};
 use mxjob_core::wiring::labels;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{MX, SETS, Set, TUNING, set};
+use crate::support::{MX, SETS, Set, TUNING, annotated, set};
 
 /// One thing that happens. Numbers pick one of what is there.
 #[derive(Clone, Debug)]
@@ -41,6 +40,9 @@ pub enum Op {
     Scale(bool, u32),
     Edit(&'static str, i32),
     WipeStatus,
+    /// The user replaces the job by a manifest of v1, or of v1alpha1 with the runtime id of the uid or
+    /// one of their own.
+    Rename(Option<Option<&'static str>>),
     /// The user deletes the job and creates it again.
     Recreate,
     /// A pod loses a label, or says that it is another replica.
@@ -140,11 +142,18 @@ fn edit() -> impl Strategy<Value = Op> {
         Just("spec.runPolicy.activeDeadlineSeconds"),
         Just("spec.runPolicy.ttlSecondsAfterFinished"),
     ];
+    let id = prop_oneof![
+        Just(None),
+        Just(Some(None)),
+        Just(Some(Some("ab12"))),
+        Just(Some(Some("zz9z")))
+    ];
     prop_oneof![
         4 => any::<bool>().prop_map(Op::Suspend),
         3 => (any::<bool>(), 0..4_u32).prop_map(|(worker, count)| Op::Scale(worker, count)),
         1 => (field, 1..1000_i32).prop_map(|(field, value)| Op::Edit(field, value)),
         1 => Just(Op::WipeStatus),
+        3 => id.prop_map(Op::Rename),
         1 => Just(Op::Recreate),
     ]
 }
@@ -218,17 +227,7 @@ fn older() -> impl Strategy<Value = (Option<&'static str>, Option<&'static str>)
 }
 
 fn make_older(manifest: &mut Value, chief: &Value) {
-    let default = manifest["spec"]["mxReplicaSpecs"]["Scheduler"].is_object();
-    let path = ["spec", "terminationPolicy", "chief", "replicaName"];
-    let leaf = json!({"path": path, "was": "SCHEDULER", "is": chief});
-    let leaves = if default && !chief.is_null() {
-        vec![leaf]
-    } else {
-        Vec::new()
-    };
-    let held = json!({"origin": "v1alpha1", "rest": {"v1alpha1": leaves}});
-    let annotations = json!({CONVERSION_ANNOTATION: held.to_string()});
-    set(manifest, "metadata.annotations", annotations);
+    annotated(manifest, None, chief.as_str());
     for role in roles(manifest) {
         role["restartPolicy"] = json!("ExitCode");
     }

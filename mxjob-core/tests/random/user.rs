@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::life::{Life, owner};
 use super::schedule::Op;
-use crate::support::set;
+use crate::support::{MX, annotated, set};
 
 impl Life<'_> {
     pub fn user(&mut self, op: &Op) {
@@ -29,6 +29,7 @@ impl Life<'_> {
                 self.edit(path, json!(value));
             }
             Op::WipeStatus => self.wipe(),
+            Op::Rename(id) => self.rename(id),
             Op::Recreate => {
                 // There is one: nobody but the user and a time to live delete it.
                 let _gone =
@@ -83,6 +84,20 @@ impl Life<'_> {
             self.history.rescales += 1;
             self.edit(&path, json!(count));
         }
+    }
+
+    fn rename(&mut self, id: Option<Option<&str>>) {
+        // One set has that version, and its other mode has not.
+        if self.set.worker != MX.worker || self.cluster.job().is_none() {
+            return;
+        }
+        let run = |life: &Self| life.cluster.job().and_then(|job| job.meta.run.clone());
+        let before = run(self);
+        self.cluster.edit_job(|job| match id {
+            Some(id) => annotated(job, id, None),
+            None => job["metadata"]["annotations"] = json!(null),
+        });
+        self.history.renames += i32::from(run(self) != before);
     }
 
     fn wipe(&mut self) {

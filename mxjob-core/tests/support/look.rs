@@ -1,7 +1,7 @@
 //! A job's objects, to be changed by hand.
 
 use jiff::{SignedDuration, Timestamp};
-use mxjob_core::plan::{Observed, Plan, PodPhase, PodView, ServiceView, plan};
+use mxjob_core::plan::{Exit, Observed, Plan, PodPhase, PodView, ServiceView, plan};
 use mxjob_core::{Job, MxRole, ReplicaRole};
 use serde_json::Value;
 
@@ -57,8 +57,10 @@ impl Look {
     }
 
     pub fn fail(&mut self, name: &str, code: Option<i32>) {
-        let now = Some(self.now);
+        let at = Some(self.now);
+        let reason = None;
         let pod = self.pod(name);
-        (pod.phase, pod.exit_code, pod.finished_at) = (PodPhase::Failed, code, now);
+        pod.phase = PodPhase::Failed;
+        pod.exit = code.map(|code| Exit { code, reason, at });
     }
 }

@@ -28,7 +28,7 @@ use mxjob_core::wiring::{Addresses, names};
 use serde_json::{Value, json};
 
 pub use look::Look;
-pub use sets::{GRID, MX, SETS, Set, TUNING, set, tuning};
+pub use sets::{GRID, MX, SETS, Set, TUNING, annotated, set, tuning};
 
 /// A model cluster with one job, and a node that does as it is told.
 pub struct World {
@@ -171,6 +171,20 @@ impl World {
             &format!("spec.mxReplicaSpecs.{role}.replicas"),
             json!(replicas),
         );
+    }
+
+    /// The user replaces the job by that manifest.
+    pub fn replace(&mut self, manifest: Value) {
+        self.replace_unseen(manifest);
+        self.settle();
+    }
+
+    /// The user replaces the job, and the planner does not look yet.
+    pub fn replace_unseen(&mut self, mut manifest: Value) {
+        self.cluster.edit_job(|job| {
+            job["spec"] = manifest["spec"].take();
+            job["metadata"]["annotations"] = manifest["metadata"]["annotations"].take();
+        });
     }
 
     /// A replica's pod is drained from its node.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mxjob_core::conversion::CONVERSION_ANNOTATION;
 use mxjob_core::job::Replica;
 use mxjob_core::role::{Crd, Env, Mode, Port, Role, Source};
 use mxjob_core::{MxRole, ReplicaRole, RoleTable};
@@ -143,4 +144,21 @@ pub fn set(manifest: &mut Value, path: &str, value: Value) {
             .or_insert_with(|| json!({}));
     }
     *at = value;
+}
+
+/// Makes a manifest one that was made at v1alpha1: with that runtime id, else that of its uid, and with
+/// that role's first replica as its chief, else the default.
+pub fn annotated(manifest: &mut Value, id: Option<&str>, chief: Option<&str>) {
+    let mut leaves = Vec::new();
+    if let Some(id) = id {
+        leaves.push(json!({"path": ["spec", "RuntimeId"], "is": id}));
+    }
+    let default = manifest["spec"]["mxReplicaSpecs"]["Scheduler"].is_object();
+    if let Some(chief) = chief.filter(|_| default) {
+        let path = ["spec", "terminationPolicy", "chief", "replicaName"];
+        leaves.push(json!({"path": path, "was": "SCHEDULER", "is": chief}));
+    }
+    let held = json!({"origin": "v1alpha1", "rest": {"v1alpha1": leaves}});
+    let annotations = json!({CONVERSION_ANNOTATION: held.to_string()});
+    set(manifest, "metadata.annotations", annotations);
 }

@@ -204,9 +204,10 @@ pub struct ReplicaStatus {
     /// Indexes whose pod is being preempted, evicted or drained, until it is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disrupted_indexes: Option<String>,
-    /// When a pod that had started was found gone, by index, until it is replaced.
+    /// When a replica ended, by index, where its pod does not tell for ever: the pod was found gone,
+    /// or its container is started again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub vanished_at: BTreeMap<String, Time>,
+    pub ended_at: BTreeMap<String, Time>,
 }
 
 /// That a condition is true counts, also when the rest of it cannot be read.

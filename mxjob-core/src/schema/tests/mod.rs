@@ -123,7 +123,7 @@ fn every_place_has_a_type_and_only_keywords_that_the_walk_knows() {
     }
 }
 
-// contract: 12.18
+// contract: 12.20
 #[test]
 fn what_a_template_leaves_open_is_there_and_open() {
     for version in Version::ALL {
