@@ -168,9 +168,11 @@ fn evicted(world: &mut World, index: u32, reason: &str) {
 #[test]
 fn who_ran_out_of_memory_did_also_when_its_pod_was_evicted() {
     let mut old = world(None, "Never", Some(0));
+    let before = old.uid(MX.worker(0));
     evicted(&mut old, 0, "Error");
     assert_eq!(old.counts("Worker").restarts, 0, "a disruption");
-    assert_eq!((old.phase().as_str(), old.pods().len()), ("Restarting", 4));
+    assert_eq!((old.phase().as_str(), old.pods().len()), ("Running", 4));
+    assert_ne!(old.uid(MX.worker(0)), before);
 
     let mut old = world(None, "Never", Some(0));
     evicted(&mut old, 0, "OOMKilled");

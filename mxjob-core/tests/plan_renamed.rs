@@ -305,8 +305,8 @@ fn a_suspended_job_resumes_under_its_new_names() {
 fn a_job_whose_members_may_come_and_go_restarts_as_well() {
     let mut world = World::running(TUNING, tuning());
     let mut older = tuning();
-    let path = ["spec", "terminationPolicy", "chief"];
-    let chief = json!({"path": path, "is": {"replicaName": "TUNER", "replicaIndex": 0}});
+    let path = ["spec", "terminationPolicy", "chief", "replicaName"];
+    let chief = json!({"path": path, "was": "WORKER", "is": "TUNER"});
     let held = json!({"origin": "v1alpha1", "rest": {"v1alpha1": [chief]}});
     let key = mxjob_core::conversion::CONVERSION_ANNOTATION;
     set(
