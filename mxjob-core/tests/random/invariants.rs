@@ -186,7 +186,10 @@ pub fn at_rest(life: &Life<'_>) -> Verdict {
             _ => Ok(()),
         };
     }
-    is_called_right(life, job)?;
+    // One that is to be resumed waits for its old pods to be gone and looks at nothing else.
+    if !status.is(ConditionType::Suspended) {
+        is_called_right(life, job)?;
+    }
     nothing_is_overlooked(life, spec, status, &pods)
 }
 
