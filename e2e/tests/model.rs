@@ -22,9 +22,10 @@ use sides::Sides;
 const CASES: u64 = 12;
 
 fn case(seed: u64) -> Vec<Call> {
-    let mut bytes = [0x5a; 16];
+    // Of seeds that are next to each other an xorshift generator draws nearly the same case.
+    let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let rng = TestRng::from_seed(RngAlgorithm::XorShift, &bytes);
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     calls().new_tree(&mut runner).unwrap().current()
 }

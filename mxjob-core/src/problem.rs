@@ -35,6 +35,12 @@ impl Problem {
         }
     }
 
+    /// All of them in one line.
+    pub fn in_one_line(problems: &[Self]) -> String {
+        let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        lines.join("; ")
+    }
+
     /// True for a mistake that keeps the job from running.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

@@ -14,18 +14,20 @@ use serde_json::{Value, json};
 use crate::bench::PATIENCE;
 use crate::versions::World;
 
+fn entry(role: &str, replicas: u32, restart: &str) -> Value {
+    json!({
+        "mxReplicaType": role,
+        "replicas": replicas,
+        "template": {"spec": {
+            "containers": [{"name": "mxnet", "image": "example.com/mxnet:1"}],
+            "restartPolicy": restart,
+        }},
+    })
+}
+
 /// A scheduler, a server and two workers; worker 1 decides.
 fn job(name: &str, restart: &str) -> Value {
-    let entry = |role: &str, replicas: u32| {
-        json!({
-            "mxReplicaType": role,
-            "replicas": replicas,
-            "template": {"spec": {
-                "containers": [{"name": "mxnet", "image": "example.com/mxnet:1"}],
-                "restartPolicy": restart,
-            }},
-        })
-    };
+    let entry = |role, replicas| entry(role, replicas, restart);
     json!({
         "apiVersion": "kubeflow.org/v1alpha1",
         "kind": "MXJob",
@@ -239,5 +241,64 @@ async fn an_id_that_a_later_manifest_leaves_out_restarts_the_job_under_new_names
         (status.restarts, status.counted_restarts) == (Some(1), None),
         "{status:?}"
     );
+    Ok(())
+}
+
+// contract: 12.21
+#[tokio::test]
+async fn scaled_past_the_names_that_its_pods_can_have_it_keeps_its_size_and_ends() -> Result<()> {
+    let world = World::new("alpha-size").await?;
+    let kubelet = ScriptedKubelet::run_all(world.bench.client.clone(), &world.bench.namespace);
+    // 63 characters with an index of one digit.
+    let name = "n".repeat(49);
+    let mut long = job(&name, "Never");
+    long["spec"] = json!({"replicaSpecs": [entry("WORKER", 10, "Never")]});
+    world.make(long).await?;
+    let status = async |wanted: [&str; 3]| {
+        let what = format!("the job to be {wanted:?}");
+        until(&what, PATIENCE, || async {
+            let status = world.at("v1").get(&name).await?.data["status"].clone();
+            let seen = ["phase", "reason", "ready"].map(|key| status[key].as_str());
+            Ok(if seen == wanted.map(Some) {
+                Seen::Done(())
+            } else {
+                Seen::NotYet(status.to_string())
+            })
+        })
+        .await
+    };
+    let uids = async || -> Result<BTreeSet<_>> {
+        let pods = world.bench.pods.list(&ListParams::default()).await?.items;
+        Ok(pods.iter().map(kube::ResourceExt::uid).collect())
+    };
+    status(["Running", "MXJobRunning", "10/10"]).await?;
+    let before = uids().await?;
+    for (version, replicas) in [("v1", 11), ("v1beta1", 12)] {
+        let patch = json!({"spec": {"mxReplicaSpecs": {"Worker": {"replicas": replicas}}}});
+        let jobs = world.at(version);
+        let patch = Patch::Merge(patch);
+        jobs.patch(&name, &PatchParams::default(), &patch).await?;
+        status(["Running", "SizeRefused", "10/10"]).await?;
+    }
+    // What is not about its size can be edited at v1, and at v1alpha1 its size alone.
+    let patch = Patch::Merge(json!({"spec": {"runPolicy": {"backoffLimit": 5}}}));
+    let plain = PatchParams::default();
+    world.at("v1").patch(&name, &plain, &patch).await?;
+    let patch = Patch::Merge(json!({"metadata": {"labels": {"a": "b"}}}));
+    let answer = world.at("v1alpha1").patch(&name, &plain, &patch).await;
+    let error = answer.err().context("accepted")?.to_string();
+    ensure!(error.contains("shorten metadata.name"), "{error}");
+    let patch = json!([{"op": "replace", "path": "/spec/replicaSpecs/0/replicas", "value": 10}]);
+    let patch = Patch::Json::<()>(serde_json::from_value(patch)?);
+    world.at("v1alpha1").patch(&name, &plain, &patch).await?;
+    status(["Running", "MXJobRunning", "10/10"]).await?;
+    ensure!(uids().await? == before, "pods were made anew");
+    let run = world.run(&name).await?;
+    for index in 0..10 {
+        kubelet
+            .succeed(&format!("{name}-worker-{run}-{index}"))
+            .await?;
+    }
+    world.bench.phase(&name, "Succeeded").await?;
     Ok(())
 }

@@ -12,7 +12,7 @@ const FIRST: u64 = 26;
 /// How many there are.
 const ALL: u64 = 36;
 /// Characters of an id.
-const LENGTH: usize = 4;
+pub(crate) const LENGTH: usize = 4;
 
 /// The `RuntimeId` that follows from a job's uid: the 64-bit FNV-1a hash of the uid's bytes, written
 /// from its low end, first one of the 26 letters, then three of the letters and digits. A uid never

@@ -46,6 +46,7 @@ pub(super) fn spec(table: &'static RoleTable, spec: &JobSpec) -> Result<Spec, Pr
         retryable,
         suspend: run.suspend.unwrap_or(false),
         profile: Profile::default(),
+        kept: None,
     })
 }
 

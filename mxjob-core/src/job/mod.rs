@@ -80,6 +80,9 @@ pub struct Spec {
     pub suspend: bool,
     /// What an older version adds.
     pub profile: Profile,
+    /// Why it has kept its size although another one is asked for; `None`: it has the one that is
+    /// asked for.
+    pub kept: Option<String>,
 }
 
 impl Spec {

@@ -4,6 +4,7 @@ use super::{Replica, Spec};
 use crate::conversion::Said;
 use crate::problem::Problem;
 use crate::role::{LabelValue, RestartPolicy, RoleTable};
+use crate::schema::rule::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief};
 
 /// Stands for a runtime id that follows from a uid that the job does not have yet. No name of an
 /// object has capitals.
@@ -26,16 +27,11 @@ pub(super) fn run(said: &Said) -> Result<String, Problem> {
     let Some(id) = said.runtime_id() else {
         return Ok(NO_RUN.to_owned());
     };
-    let fits = |id: &str| {
-        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        !id.is_empty() && id.bytes().all(plain)
-    };
-    // One that was stored before there was a rule may be longer, or start with a digit.
-    match id.as_str().filter(|id| fits(id)) {
+    match id.as_str().filter(|id| can_stand_in_names(id)) {
         Some(id) => Ok(id.to_owned()),
         None => Err(Problem::error(
             "spec.RuntimeId",
-            format!("{id} cannot stand in names: it must be lower-case letters and digits"),
+            format!("{id} cannot stand in names: it must be {ID_LETTERS}"),
         )),
     }
 }
@@ -60,10 +56,7 @@ pub(super) fn apply(
 }
 
 fn chief(table: &'static RoleTable, said: &Said, spec: &Spec) -> Result<Replica, Problem> {
-    let nobody = || {
-        let message = "invalid termination policy: it names no chief";
-        Problem::error("spec.terminationPolicy", message)
-    };
+    let nobody = || Problem::error("spec.terminationPolicy", NO_CHIEF);
     let (name, index) = said.chief().ok_or_else(nobody)?;
     let role = table.find(name).and_then(|id| spec.role(id));
     let index = u32::try_from(index).ok();
@@ -73,8 +66,5 @@ fn chief(table: &'static RoleTable, said: &Said, spec: &Spec) -> Result<Replica,
             role: role.id,
             index,
         })
-        .ok_or_else(|| {
-            let message = format!("Missing ReplicaSpec for chief: {name}");
-            Problem::error("spec.terminationPolicy.chief", message)
-        })
+        .ok_or_else(|| Problem::error("spec.terminationPolicy.chief", missing_chief(name)))
 }

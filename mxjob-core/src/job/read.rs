@@ -34,7 +34,11 @@ impl Job {
         meta.run = run.as_ref().ok().cloned().flatten();
         let spec = run
             .map_err(|problem| vec![problem])
-            .and_then(|_| spec(table, &meta, object, said.as_ref()));
+            .and_then(|_| spec(table, &meta, object, said.as_ref()))
+            .or_else(|problems| match &said {
+                Some(_) => as_large_as_before(table, &meta, object, &status, problems),
+                None => Err(problems),
+            });
         Self {
             table,
             meta,
@@ -45,7 +49,8 @@ impl Job {
     }
 
     /// The job as it is now, known as `before` until now: of a status that somebody has wiped the one
-    /// from before stands in. Nobody else ever takes back that a job was accepted or has ended.
+    /// from before stands in. Nobody else ever takes back that a job was accepted or has ended. Nor can
+    /// a spec that is not valid be judged before that status is written again.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         let (now, then) = (&self.status, &before.status);
@@ -54,6 +59,9 @@ impl Job {
         if lost && self.meta.uid == before.meta.uid {
             self.status = before.status.clone();
             self.wiped = true;
+            if self.spec.is_err() {
+                self.spec = before.spec.clone();
+            }
         }
         self
     }
@@ -133,6 +141,37 @@ fn spec(
         None => Ok(spec),
     });
     spec.map_err(|problem| vec![problem])
+}
+
+/// The job in the size that it has, where another one is asked for that makes it wrong. The rules of
+/// v1 see neither a runtime id nor who decides, so the API server lets such edits pass; what runs
+/// is not to fail of one.
+fn as_large_as_before(
+    table: &'static RoleTable,
+    meta: &JobMeta,
+    object: &Value,
+    status: &JobStatus,
+    problems: Vec<Problem>,
+) -> Result<Spec, Vec<Problem>> {
+    let mut object = object.clone();
+    let roles = object.pointer_mut("/spec/mxReplicaSpecs");
+    if let Some(roles) = roles.and_then(Value::as_object_mut) {
+        roles.retain(|key, entry| {
+            let known = status.size_of(key).zip(entry.as_object_mut());
+            let set = |(size, entry): (i32, &mut Map<String, Value>)| {
+                entry.insert("replicas".to_owned(), size.into())
+            };
+            known.map(set).is_some()
+        });
+    }
+    let said = Said::of(table, &object);
+    match spec(table, meta, &object, said.as_ref()) {
+        Ok(spec) => Ok(Spec {
+            kept: Some(Problem::in_one_line(&problems)),
+            ..spec
+        }),
+        Err(_) => Err(problems),
+    }
 }
 
 fn errors(problems: Vec<Problem>) -> Result<(), Vec<Problem>> {

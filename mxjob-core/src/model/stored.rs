@@ -167,7 +167,7 @@ impl Stored for ConfigMap {
 }
 
 /// A job as the server stores it, and as the planner reads it. It is read again only when its spec
-/// or its annotations change: that is what costs.
+/// or its annotations change, or what it comes to depends on the status: that is what costs.
 #[derive(Clone, Debug)]
 pub struct StoredJob {
     /// Metadata.
@@ -241,8 +241,14 @@ impl Stored for StoredJob {
         let renamed = self.metadata.uid.as_deref() != Some(&self.job.meta.uid);
         let (spec, annotations) = &self.read;
         let edited = !Arc::ptr_eq(&self.spec, spec) || self.metadata.annotations != *annotations;
-        if renamed || edited {
-            let object = json!({"metadata": self.metadata, "spec": *self.spec});
+        let by_status = match &self.job.spec {
+            Ok(spec) => spec.kept.is_some(),
+            Err(_) => self.job.meta.run.is_some(),
+        };
+        if renamed || edited || by_status {
+            let object = json!({
+                "metadata": self.metadata, "spec": *self.spec, "status": self.job.status,
+            });
             let job = Job::read(self.job.table, &object);
             self.job.meta.managed_elsewhere = job.meta.managed_elsewhere;
             self.job.meta.run = job.meta.run;

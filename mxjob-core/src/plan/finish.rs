@@ -51,8 +51,7 @@ pub(super) fn refuse(draft: &mut Draft<'_>, world: &World<'_>, problems: &[Probl
     let was_valid = known.is_finished() && !was_refused;
     let ttl = draft.job.meta.ttl.filter(|_| was_valid);
     if !draft.job.status.is_finished() {
-        let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
-        let message = lines.join("; ");
+        let message = Problem::in_one_line(problems);
         draft.status.observed_generation =
             Some(draft.job.meta.generation).filter(|generation| *generation > 0);
         draft.event(Event::warning(reason.clone(), message.clone()));

@@ -7,7 +7,7 @@ use super::memory::Memory;
 use super::world::World;
 use super::{Event, conditions};
 use crate::api::v1::{ConditionType, JobStatus, ReplicaStatus};
-use crate::job::{Replica, Spec};
+use crate::job::{Replica, RoleSpec, Spec};
 use crate::wiring::names;
 
 /// What was edited so that the whole job has to be made anew.
@@ -45,13 +45,6 @@ pub(super) fn edit(
 }
 
 fn is_other_size(status: &JobStatus, spec: &Spec) -> bool {
-    let known = |name: &str| {
-        let entry = status
-            .replica_statuses
-            .iter()
-            .find(|(key, _)| key.eq_ignore_ascii_case(name));
-        entry.and_then(|(_, role)| role.replicas)
-    };
     // A status that says nothing may have been lost in a backup.
     if status
         .replica_statuses
@@ -60,10 +53,11 @@ fn is_other_size(status: &JobStatus, spec: &Spec) -> bool {
     {
         return false;
     }
+    let known = |role: &RoleSpec| i64::from(status.size_of(role.role.name).unwrap_or(0));
     let another = spec
         .roles
         .iter()
-        .any(|role| i64::from(known(role.role.name).unwrap_or(0)) != i64::from(role.replicas));
+        .any(|role| known(role) != i64::from(role.replicas));
     let gone = |(key, role): (&String, &ReplicaStatus)| {
         role.replicas.is_some_and(|replicas| replicas > 0) && spec.role_named(key).is_none()
     };

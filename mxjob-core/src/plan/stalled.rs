@@ -83,7 +83,11 @@ fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<Cause>
             return Some(found);
         }
     }
-    None
+    spec.kept.as_ref().map(|why| Cause {
+        reason: "SizeRefused".to_owned(),
+        message: format!("the job keeps its size: {why}"),
+        untold: None,
+    })
 }
 
 /// What a job of the same name owned the garbage collector is about to delete; anything else stays.

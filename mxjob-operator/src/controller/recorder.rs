@@ -1,8 +1,8 @@
 //! Tells users what happened, as Kubernetes events. Nobody waits for it.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::{Event as ClusterEvent, EventSeries};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::Status;
 use kube::{Api, Client};
 use mxjob_core::plan::{Event, EventKind};
 use mxjob_core::{Job, RoleTable};
@@ -190,6 +191,8 @@ fn name(regarding: &ObjectReference, time: Timestamp, place: usize) -> String {
 struct Trouble {
     delay: AtomicBool,
     loss: AtomicBool,
+    /// Refusals by namespace and status code.
+    refusals: Mutex<BTreeSet<(String, u16)>>,
 }
 
 impl Trouble {
@@ -212,17 +215,55 @@ impl Trouble {
         }
     }
 
-    fn is_over(&self) {
+    fn refused(&self, event: &ClusterEvent, status: &Status) {
+        let (namespace, job) = whereabouts(event);
+        let (code, why) = (status.code, &status.message);
+        if !is_natural(status) && self.refusals().insert((namespace.to_owned(), code)) {
+            tracing::warn!(
+                namespace,
+                job,
+                code,
+                why,
+                "event refused, others may follow"
+            );
+        } else {
+            tracing::debug!(namespace, job, code, why, "event refused");
+        }
+    }
+
+    /// An event of that namespace got through.
+    fn is_over(&self, namespace: &str) {
         self.delay.store(false, Ordering::Relaxed);
         self.loss.store(false, Ordering::Relaxed);
+        self.refusals().retain(|(known, _)| known != namespace);
     }
+
+    fn refusals(&self) -> MutexGuard<'_, BTreeSet<(String, u16)>> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Namespace and job that an event is about.
+fn whereabouts(event: &ClusterEvent) -> (&str, &str) {
+    let job = event.regarding.as_ref().and_then(|job| job.name.as_deref());
+    let namespace = event.metadata.namespace.as_deref();
+    (namespace.unwrap_or_default(), job.unwrap_or_default())
+}
+
+/// A namespace that is gone, or about to, takes no events.
+fn is_natural(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    status.is_not_found()
+        || causes
+            .into_iter()
+            .any(|one| one.reason == "NamespaceTerminating")
 }
 
 /// What became of a request.
 enum Sent {
     Done,
-    /// The namespace or the event is gone, or the server does not want it.
-    Unwanted(String),
+    /// The server will never take it.
+    Refused(Box<Status>),
     /// The server may take it later.
     NotYet(String),
 }
@@ -236,11 +277,8 @@ async fn send(client: Client, throttle: Throttle, event: ClusterEvent, trouble: 
         let sent = request(&events, &event).await;
         drop(permit);
         match sent {
-            Sent::Done => return trouble.is_over(),
-            Sent::Unwanted(why) => {
-                tracing::debug!(why, "event not sent");
-                return;
-            }
+            Sent::Done => return trouble.is_over(namespace),
+            Sent::Refused(status) => return trouble.refused(&event, &status),
             Sent::NotYet(why) => trouble.delayed(&why),
         }
         tokio::time::sleep(backoff::wait(attempt).min(LONGEST_WAIT)).await;
@@ -288,7 +326,7 @@ async fn request(events: &Api<ClusterEvent>, event: &ClusterEvent) -> Sent {
         // An earlier attempt was in vain only as far as we know.
         Ok(Err(kube::Error::Api(status))) if status.is_already_exists() => Sent::Done,
         Ok(Err(kube::Error::Api(status))) if matches!(status.code, 400..=408 | 410..=428 | 430..=499) => {
-            Sent::Unwanted(status.message.clone())
+            Sent::Refused(status)
         }
         Ok(Err(error)) => Sent::NotYet(error.to_string()),
         Err(_) => Sent::NotYet(format!("no answer within {} s", PATIENCE.as_secs())),

@@ -11,7 +11,7 @@ use super::python::PythonError;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RunError {
     /// The job breaks a rule.
-    #[error("job {name} is not valid: {}", list(problems))]
+    #[error("job {name} is not valid: {}", Problem::in_one_line(problems))]
     Invalid {
         /// The job.
         name: String,
@@ -46,14 +46,6 @@ pub(super) enum RunError {
         /// What the system says.
         source: io::Error,
     },
-}
-
-fn list(problems: &[Problem]) -> String {
-    problems
-        .iter()
-        .map(Problem::to_string)
-        .collect::<Vec<_>>()
-        .join("; ")
 }
 
 impl RunError {

@@ -55,9 +55,13 @@ pub(super) fn name(object: &Value) -> Option<String> {
     text("name").map(str::to_owned).or_else(generated)
 }
 
-/// The object with a name, also when it asks the API server for one.
+/// The object as the API server makes it: with a name, also when it asks for one, and without a
+/// status, which is of another job.
 pub(super) fn named(object: &Value) -> Value {
     let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.shift_remove("status");
+    }
     if let (Some(name), Some(metadata)) = (
         name(&object),
         object.get_mut("metadata").and_then(Value::as_object_mut),

@@ -65,6 +65,13 @@ impl JobStatus {
         self.condition(kind).is_some_and(Condition::is_true)
     }
 
+    /// How many replicas of a role the job has been seen to want; `None`: that was never written.
+    pub fn size_of(&self, role: &str) -> Option<i32> {
+        let mut all = self.replica_statuses.iter();
+        let entry = all.find(|(key, _)| key.eq_ignore_ascii_case(role));
+        entry.and_then(|(_, role)| role.replicas)
+    }
+
     /// True once the job has succeeded or failed; it then never changes again.
     pub fn is_finished(&self) -> bool {
         self.is(ConditionType::Succeeded) || self.is(ConditionType::Failed)

@@ -150,7 +150,7 @@ fn names_make_valid_pod_names() {
     let longer = "d".repeat(64);
     let once = format!("error: metadata.name: {longer:?} {label}");
     assert_rules("/metadata/name", json!(longer), &[&once]);
-    let long = "d".repeat(53);
+    let long = "d".repeat(52);
     let pod = format!(
         "error: metadata.name: the name of the last pod of Scheduler, {long}-scheduler-0, is longer than 63 \
          characters: shorten metadata.name"

@@ -49,11 +49,15 @@ pub(super) fn label_of(name: &str, known: bool) -> Vec<Problem> {
         .collect()
 }
 
+/// Letters and digits as DNS labels have them.
+pub(super) fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
 fn is_label(name: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     name.len() <= LABEL
         && name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name.bytes().all(|byte| plain(byte) || byte == b'-')
+        && name.bytes().all(|byte| is_plain(byte) || byte == b'-')
         && !name.ends_with('-')
 }
 
@@ -71,7 +75,8 @@ pub(super) fn pods_cel(table: &RoleTable) -> Validation {
     let fits = format!(
         "size(self.metadata.name) + size(k) + 2 + size(string({now} > 0 ? {now} - 1 : 0)) <= {LABEL}"
     );
-    // A name that is too long by itself is the rule above's to refuse.
+    // Whether the names have a runtime id cannot be seen here. A job that it makes them too long for
+    // keeps its size. A name that is too long by itself is the rule above's to refuse.
     let told = format!("size(self.metadata.name) > {LABEL}");
     let rule =
         format!("!(has(self.spec) && has({map})) || {same} || {told} || {map}.all(k, {fits})");

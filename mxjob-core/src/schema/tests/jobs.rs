@@ -7,15 +7,54 @@ use serde_json::{Map, Value, json};
 
 use crate::role::RoleTable;
 
+/// A name with which the last pod of one role has the longest name that it may have, or one
+/// character more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    which: prop::sample::Index,
+    over: bool,
+}
+
+pub(super) fn edge() -> impl Strategy<Value = Edge> {
+    (any::<prop::sample::Index>(), any::<bool>()).prop_map(|(which, over)| Edge { which, over })
+}
+
+impl Edge {
+    /// The name of a job whose pods' names end so.
+    pub(super) fn name(self, ends: &[String]) -> String {
+        let end = ends.get(self.which.index(ends.len().max(1)));
+        let longest = 63 + usize::from(self.over);
+        "d".repeat(longest - end.map_or(0, String::len))
+    }
+
+    fn set(self, table: &RoleTable, job: &mut Value) {
+        let last = |(key, entry): (&String, &Value)| {
+            let default = table.find(key).map_or(1, |id| table.role(id).default);
+            let count = entry["replicas"].as_i64().unwrap_or(default.into());
+            format!("-{key}-{}", count.max(1) - 1)
+        };
+        let roles = job["spec"]["mxReplicaSpecs"].as_object().into_iter();
+        let ends: Vec<_> = roles.flatten().map(last).collect();
+        job["metadata"]["name"] = json!(self.name(&ends));
+    }
+}
+
 /// A job that the types allow.
 pub(super) fn job(table: &'static RoleTable) -> BoxedStrategy<Value> {
+    let odd = vec!["Demo", "1demo", "demo-", "de.mo", "-", "d", "demo_x"];
     let name = prop_oneof![
         8 => Just("demo".to_owned()),
-        1 => select(vec!["Demo", "1demo", "demo-", "de.mo", "-", "d", "demo_x"]).prop_map(str::to_owned),
-        1 => (40_usize..70).prop_map(|length| "d".repeat(length)),
+        1 => select(odd).prop_map(str::to_owned),
+        1 => (60_usize..70).prop_map(|length| "d".repeat(length)),
     ];
-    (name, spec(table))
-        .prop_map(|(name, spec)| json!({"metadata": {"name": name}, "spec": spec}))
+    (name, spec(table), rarely(edge()))
+        .prop_map(move |(name, spec, edge)| {
+            let mut job = json!({"metadata": {"name": name}, "spec": spec});
+            if let Some(edge) = edge {
+                edge.set(table, &mut job);
+            }
+            job
+        })
         .boxed()
 }
 
@@ -223,8 +262,14 @@ pub(super) fn edited(table: &'static RoleTable) -> BoxedStrategy<(Value, Value)>
         json!({"conditions": [{"type": "Failed"}]}),
         json!({}),
     ]));
-    (job(table), job(table), status, vec(any::<bool>(), 8))
-        .prop_map(|(mut old, other, status, changed)| {
+    (
+        job(table),
+        job(table),
+        status,
+        vec(any::<bool>(), 8),
+        rarely(edge()),
+    )
+        .prop_map(move |(mut old, other, status, changed, edge)| {
             let mut new = old.clone();
             let fields = ["jobMode", "runPolicy", "mxReplicaSpecs", "backoffLimit"];
             for (field, _) in fields.iter().zip(&changed).filter(|(_, changed)| **changed) {
@@ -232,6 +277,10 @@ pub(super) fn edited(table: &'static RoleTable) -> BoxedStrategy<(Value, Value)>
                 if new["spec"][*field].is_null() {
                     new["spec"].as_object_mut().map(|spec| spec.remove(*field));
                 }
+            }
+            if let Some(edge) = edge {
+                edge.set(table, &mut new);
+                old["metadata"] = new["metadata"].clone();
             }
             if let Some(status) = status {
                 old["status"] = status.clone();

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use kube_core::cel::{CompiledSchema, ValidationErrors, Validator, compile_schema};
 use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::{Value, json};
 
+use super::jobs::{Edge, edge};
 use super::parity::{Write, plain, runner};
 use crate::api::v1alpha1::JobSpec;
 use crate::schema::rule::{ListRule, ListSubject};
@@ -14,7 +16,7 @@ use crate::{MxRole, ReplicaRole};
 
 /// One of these, or nothing.
 fn maybe(values: Vec<Value>) -> impl Strategy<Value = Option<Value>> {
-    proptest::option::of(proptest::sample::select(values))
+    proptest::option::of(select(values))
 }
 
 fn object(fields: Vec<(&str, Option<Value>)>) -> Value {
@@ -38,7 +40,7 @@ fn container() -> impl Strategy<Value = Value> {
 fn entry() -> impl Strategy<Value = Value> {
     let words = ["SCHEDULER", "SERVER", "WORKER", "worker", "", "CHIEF"].map(|word| json!(word));
     let role = prop_oneof![
-        12 => proptest::sample::select(words[..3].to_vec()).prop_map(Some),
+        12 => select(words[..3].to_vec()).prop_map(Some),
         1 => maybe(words.to_vec()),
     ];
     let replicas = prop_oneof![3 => Just(Some(json!(1))), 1 => maybe(vec![json!(0), json!(2)])];
@@ -57,9 +59,29 @@ fn entry() -> impl Strategy<Value = Value> {
     })
 }
 
-const LONG: &str = "a-name-of-48-characters-is-what-a-worker-can-hav";
 /// Of a name that is too long by itself another rule speaks.
 const TOO_LONG: &str = "a-name-of-64-characters-is-more-than-any-job-can-have-whatever-i";
+
+#[derive(Clone, Debug)]
+enum Name {
+    Given(&'static str),
+    Edge(Edge),
+}
+
+impl Name {
+    /// The name of a job with these entries.
+    fn of(self, entries: &[Value]) -> String {
+        let rest = |entry: &Value| {
+            let role = entry["mxReplicaType"].as_str().filter(|role| *role != "");
+            let last = entry["replicas"].as_i64().unwrap_or(1).max(1) - 1;
+            format!("-{}-abcd-{last}", role.unwrap_or("WORKER"))
+        };
+        match self {
+            Self::Given(name) => name.to_owned(),
+            Self::Edge(edge) => edge.name(&entries.iter().map(rest).collect::<Vec<_>>()),
+        }
+    }
+}
 
 fn job() -> impl Strategy<Value = Value> {
     let entries = prop::collection::vec(entry(), 0..4);
@@ -68,7 +90,7 @@ fn job() -> impl Strategy<Value = Value> {
         6 => Just(None),
         1 => Just(Some(json!({}))),
         3 => (
-            proptest::sample::select(vec!["SCHEDULER", "WORKER", "x"]),
+            select(vec!["SCHEDULER", "WORKER", "x"]),
             maybe(vec![json!(0), json!(1)]),
         )
             .prop_map(|(name, index)| {
@@ -83,13 +105,12 @@ fn job() -> impl Strategy<Value = Value> {
         json!("0bcd"),
         json!("abcde"),
     ]);
-    // 48: a worker's pod has the longest name that there may be, a scheduler's is too long.
-    let long = prop_oneof![1 => Just("digits"), 1 => Just(LONG), 1 => Just(TOO_LONG)];
-    let name = prop_oneof![9 => long, 1 => Just("Digits")];
+    let name = select(vec!["digits", "Digits", TOO_LONG]).prop_map(Name::Given);
+    let name = prop_oneof![1 => name, 1 => edge().prop_map(Name::Edge)];
     let state = maybe(vec![json!("Running"), json!("Succeeded")]);
     (entries, mode, policy, id, name, state).prop_map(|(entries, mode, policy, id, name, state)| {
         json!({
-            "metadata": {"name": name},
+            "metadata": {"name": name.of(&entries)},
             "spec": object(vec![
                 ("replicaSpecs", Some(json!(entries))),
                 ("jobMode", mode),

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::{Method, Request, Response};
 use kube::client::Body;
-use kube::core::Status;
+use kube::core::response::{StatusCause, StatusDetails};
 use mxjob_core::{MxRole, ReplicaRole as _};
 use serde_json::Value;
 
@@ -31,6 +30,8 @@ struct State {
     /// What the next requests are answered, whatever is there; then `always`, then the truth.
     next: VecDeque<u16>,
     always: Option<u16>,
+    /// Cause of refusals, if there is one.
+    cause: String,
 }
 
 impl Server {
@@ -54,10 +55,11 @@ impl Server {
             Some(code) => Err(code),
             None => state.take(&parts.method, parts.uri.path(), body),
         };
+        let cause = state.cause.clone();
         drop(state);
         let (code, body) = match answer {
             Ok(event) => (200, event),
-            Err(code) => (code, refusal(code)),
+            Err(code) => (code, refusal(code, &cause)),
         };
         let body = Body::from(body.to_string().into_bytes());
         Ok(Response::builder().status(code).body(body).unwrap())
@@ -86,13 +88,25 @@ impl State {
     }
 }
 
-fn refusal(code: u16) -> Value {
+fn refusal(code: u16, cause: &str) -> Value {
     let reason = match code {
         404 => "NotFound",
         409 => "AlreadyExists",
         _ => "InternalError",
     };
-    serde_json::to_value(Status::failure("no", reason).with_code(code)).unwrap()
+    let cause = StatusCause {
+        reason: cause.to_owned(),
+        message: String::new(),
+        field: String::new(),
+    };
+    let status = Status {
+        details: Some(StatusDetails {
+            causes: vec![cause],
+            ..StatusDetails::default()
+        }),
+        ..Status::failure("no", reason).with_code(code)
+    };
+    serde_json::to_value(status).unwrap()
 }
 
 fn teller(server: &Server) -> Teller {
@@ -104,12 +118,12 @@ fn teller(server: &Server) -> Teller {
     }
 }
 
-fn message(text: &str) -> Message {
+fn message(namespace: &str, text: &str) -> Message {
     Message {
         regarding: ObjectReference {
-            namespace: Some("jobs".to_owned()),
+            namespace: Some(namespace.to_owned()),
             name: Some("digits".to_owned()),
-            uid: Some("1".to_owned()),
+            uid: Some(format!("of {namespace}")),
             ..ObjectReference::default()
         },
         event: Event::warning("Failed", text.to_owned()),
@@ -134,7 +148,11 @@ impl Speaker {
     }
 
     async fn say(&mut self, text: &str) {
-        let event = self.teller.event(&mut self.told, message(text));
+        self.say_in("jobs", text).await;
+    }
+
+    async fn say_in(&mut self, namespace: &str, text: &str) {
+        let event = self.teller.event(&mut self.told, message(namespace, text));
         let (client, throttle) = (self.teller.client.clone(), self.teller.throttle.clone());
         send(client, throttle, event, self.trouble.clone()).await;
     }
@@ -197,17 +215,33 @@ impl io::Write for Log {
 
 impl Log {
     fn count(&self, text: &str) -> usize {
+        self.lines(&[text])
+    }
+
+    /// How many lines have all of these.
+    fn lines(&self, texts: &[&str]) -> usize {
         let bytes = self.0.lock().unwrap();
-        String::from_utf8_lossy(&bytes).matches(text).count()
+        let text = String::from_utf8_lossy(&bytes);
+        let has_all = |line: &&str| texts.iter().all(|text| line.contains(text));
+        text.lines().filter(has_all).count()
+    }
+}
+
+impl Log {
+    /// Writes what is logged, until the guard goes.
+    fn listen(&self) -> tracing::subscriber::DefaultGuard {
+        let writer = self.clone();
+        let lines = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || writer.clone());
+        tracing::subscriber::set_default(lines.finish())
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_was_given_up_is_warned_about_once_and_told_when_it_happens_again() {
     let log = Log::default();
-    let writer = log.clone();
-    let lines = tracing_subscriber::fmt().with_writer(move || writer.clone());
-    let _logging = tracing::subscriber::set_default(lines.finish());
+    let _logging = log.listen();
     let server = Server::default();
     let mut speaker = Speaker::new(&server);
     for trouble in 1..=2 {
@@ -223,4 +257,57 @@ async fn what_was_given_up_is_warned_about_once_and_told_when_it_happens_again()
         speaker.say("taken").await;
     }
     assert_eq!(server.state().counts(), [Some(4)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_refuses_is_warned_about_once_for_each_kind_in_each_namespace() {
+    let log = Log::default();
+    let _logging = log.listen();
+    let server = Server::default();
+    let mut speaker = Speaker::new(&server);
+    let warned = |code: u16, namespace: &str| {
+        let job = format!("namespace=\"{namespace}\" job=\"digits\" code={code} why=\"no\"");
+        log.lines(&["WARN", "event refused, others may follow", &job])
+    };
+    for (code, warnings) in [(403, 1), (422, 1), (403, 1)] {
+        server.state().always = Some(code);
+        for text in ["taken", "full", "taken"] {
+            speaker.say(text).await;
+        }
+        assert_eq!(warned(code, "jobs"), warnings, "{code}");
+    }
+    speaker.say_in("elsewhere", "taken").await;
+    speaker.say_in("elsewhere", "taken").await;
+    assert_eq!(warned(403, "elsewhere"), 1);
+
+    // What got through elsewhere says nothing of this namespace.
+    server.state().always = None;
+    speaker.say_in("elsewhere", "full").await;
+    server.state().always = Some(403);
+    speaker.say("taken").await;
+    assert_eq!(warned(403, "jobs"), 1);
+    server.state().always = None;
+    speaker.say("taken").await;
+    server.state().always = Some(403);
+    speaker.say("taken").await;
+    assert_eq!(warned(403, "jobs"), 2);
+    assert_eq!(log.count("WARN"), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_goes_is_nothing_to_warn_about() {
+    let log = Log::default();
+    let _logging = log.listen();
+    let server = Server::default();
+    let mut speaker = Speaker::new(&server);
+    for (code, cause) in [(404, ""), (403, "NamespaceTerminating")] {
+        server.state().always = Some(code);
+        cause.clone_into(&mut server.state().cause);
+        speaker.say("taken").await;
+    }
+    assert_eq!(log.count("WARN"), 0);
+    server.state().cause.clear();
+    // The refusal of a namespace that goes hides no other of its code.
+    speaker.say("taken").await;
+    assert_eq!(log.count("WARN"), 1);
 }

@@ -1,8 +1,9 @@
 //! Rules about edits.
 
 use super::ListSubject;
-use super::words::{entries, role_named, role_of};
+use super::words::{ID_LETTERS, can_stand_in_names, entries, role_named, role_of};
 use crate::api::v1alpha1::{JobSpec, ReplicaSpec};
+use crate::conversion::ID_LENGTH as LENGTH;
 use crate::problem::Problem;
 use crate::role::{ListForm, RoleTable};
 use crate::schema::Place;
@@ -34,7 +35,9 @@ fn id_of(spec: &JobSpec) -> Option<&str> {
     spec.runtime_id.as_deref().filter(|id| !id.is_empty())
 }
 
-const FORM: &str = "must be four lower-case letters and digits, first a letter";
+fn form_message() -> String {
+    format!("must be four {ID_LETTERS}, first a letter")
+}
 
 pub(super) fn form_cel() -> Validation {
     // One that was stored before this rule stays.
@@ -44,9 +47,10 @@ pub(super) fn form_cel() -> Validation {
         Place::Spec,
         format!(
             "!has(self.RuntimeId) || self.RuntimeId == '' || ({same}) || \
-             self.RuntimeId.matches('^[a-z][a-z0-9]{{3}}$')"
+             self.RuntimeId.matches('^[a-z][a-z0-9]{{{}}}$')",
+            LENGTH - 1
         ),
-        format!("RuntimeId {FORM}"),
+        format!("RuntimeId {}", form_message()),
     )
     .about(".RuntimeId")
     .seeing_creation()
@@ -55,13 +59,12 @@ pub(super) fn form_cel() -> Validation {
 pub(super) fn form(job: &ListSubject<'_>) -> Vec<Problem> {
     let old = job.old.and_then(|(spec, _)| id_of(spec));
     let fits = |id: &str| {
-        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        id.len() == 4
-            && id.bytes().all(plain)
+        id.len() == LENGTH
+            && can_stand_in_names(id)
             && id.starts_with(|first: char| first.is_ascii_lowercase())
     };
     let broken = id_of(job.spec).is_some_and(|id| old != Some(id) && !fits(id));
-    let problem = broken.then(|| Problem::error("spec.RuntimeId", FORM));
+    let problem = broken.then(|| Problem::error("spec.RuntimeId", form_message()));
     problem.into_iter().collect()
 }
 

@@ -3,6 +3,7 @@
 use super::ListSubject;
 use super::words::{count, entries, replicas_of, role_named, role_of, words};
 use crate::api::v1alpha1::JobSpec;
+use crate::conversion::ID_LENGTH;
 use crate::problem::Problem;
 use crate::role::{ListForm, RoleTable};
 use crate::schema::Place;
@@ -110,7 +111,7 @@ pub(super) fn image(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
 }
 
 /// What a pod's name has besides the job's, the role's and the index: a runtime id and hyphens.
-const FIXED: usize = "--abcd-".len();
+const FIXED: usize = "---".len() + ID_LENGTH;
 
 const LONG: &str = "the name of the last pod of a role, <job>-<role>-<RuntimeId>-<highest index>, is longer than 63 \
                     characters: shorten metadata.name";
@@ -119,7 +120,7 @@ pub(super) fn pod_names_cel(table: &RoleTable, form: ListForm) -> Validation {
     let entries = "self.spec.replicaSpecs";
     let count = replicas_of("e");
     // What was there before cannot be looked up: an old list of unknown length is over the cost
-    // budget. A job that breaks this rule has failed.
+    // budget. A job that breaks this rule has failed, or keeps another size.
     let fits = format!(
         "size(self.metadata.name) + size({}) + {FIXED} + size(string({count} > 0 ? {count} - 1 : 0)) <= {LABEL}",
         role_of(table, form, "e")

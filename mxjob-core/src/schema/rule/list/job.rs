@@ -1,6 +1,9 @@
 //! Rules about all entries together.
 
-use super::words::{DIST, LOCAL, count, entries, every, replicas_of, role_named, role_of, word};
+use super::words::{
+    DIST, LOCAL, NO_CHIEF, NO_REPLICA, count, entries, every, missing_chief, replicas_of,
+    role_named, role_of, word,
+};
 use crate::api::v1alpha1::JobSpec;
 use crate::problem::Problem;
 use crate::role::{ListForm, RoleId, RoleTable};
@@ -156,7 +159,7 @@ pub(super) fn policy_cel() -> Validation {
     Validation::new(
         Place::Spec,
         "!has(self.terminationPolicy) || has(self.terminationPolicy.chief)",
-        "invalid termination policy: it names no chief",
+        NO_CHIEF,
     )
     .about(".terminationPolicy")
 }
@@ -166,7 +169,7 @@ pub(super) fn policy(spec: &JobSpec) -> Vec<Problem> {
     problem(
         nobody.is_some_and(|policy| policy.chief.is_none()),
         "spec.terminationPolicy",
-        "invalid termination policy: it names no chief",
+        NO_CHIEF,
     )
 }
 
@@ -193,9 +196,9 @@ pub(super) fn chief_cel(table: &RoleTable, form: ListForm) -> Validation {
     Validation::new(
         Place::Spec,
         format!("!has(self.replicaSpecs) || ({found})"),
-        "Missing ReplicaSpec for chief",
+        NO_REPLICA,
     )
-    .saying(format!("'Missing ReplicaSpec for chief: ' + {name}"))
+    .saying(format!("'{}' + {name}", missing_chief("")))
     .about(".replicaSpecs")
 }
 
@@ -217,9 +220,5 @@ pub(super) fn chief(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Pr
     let found = index >= 0
         && entries(spec)
             .any(|(_, entry)| role_named(table, form, entry) == role && count(entry) > index);
-    problem(
-        !found,
-        ROLES,
-        format!("Missing ReplicaSpec for chief: {role}"),
-    )
+    problem(!found, ROLES, missing_chief(&role))
 }

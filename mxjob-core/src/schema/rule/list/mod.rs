@@ -6,6 +6,8 @@ mod entry;
 mod job;
 mod words;
 
+pub(crate) use words::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief};
+
 use super::{Validation, name};
 use crate::api::v1alpha1::JobSpec;
 use crate::problem::Problem;

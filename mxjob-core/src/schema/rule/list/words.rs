@@ -4,11 +4,31 @@ use crate::api::v1alpha1::{JobSpec, ReplicaSpec};
 use crate::role::{ListForm, RoleId, RoleTable};
 use crate::schema::Path;
 use crate::schema::rule::cel;
+use crate::schema::rule::name::is_plain;
 
 /// The word for a job with a scheduler.
 pub(super) const DIST: &str = "dist";
 /// The word for a job that is one worker.
 pub(super) const LOCAL: &str = "local";
+
+/// What is wrong with a termination policy without a chief.
+pub(crate) const NO_CHIEF: &str = "invalid termination policy: it names no chief";
+/// What is wrong with a chief that is not there, before its name.
+pub(super) const NO_REPLICA: &str = "Missing ReplicaSpec for chief";
+
+/// What is wrong with a chief of that name that is not there.
+pub(crate) fn missing_chief(name: &str) -> String {
+    format!("{NO_REPLICA}: {name}")
+}
+
+/// What runtime ids are made of.
+pub(crate) const ID_LETTERS: &str = "lower-case letters and digits";
+
+/// Whether an id can stand in names. One that was stored before there was a rule may be longer than
+/// the rule has it, or start with a digit.
+pub(crate) fn can_stand_in_names(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(is_plain)
+}
 
 /// A role's name in this version.
 pub(super) fn word(table: &RoleTable, id: RoleId) -> String {
