@@ -6,7 +6,6 @@ use std::io;
 
 use http::{Method, Request, Response};
 use kube::client::Body;
-use kube::core::response::{StatusCause, StatusDetails};
 use mxjob_core::{MxRole, ReplicaRole as _};
 use serde_json::Value;
 
@@ -94,19 +93,9 @@ fn refusal(code: u16, cause: &str) -> Value {
         409 => "AlreadyExists",
         _ => "InternalError",
     };
-    let cause = StatusCause {
-        reason: cause.to_owned(),
-        message: String::new(),
-        field: String::new(),
-    };
-    let status = Status {
-        details: Some(StatusDetails {
-            causes: vec![cause],
-            ..StatusDetails::default()
-        }),
-        ..Status::failure("no", reason).with_code(code)
-    };
-    serde_json::to_value(status).unwrap()
+    let mut status = serde_json::to_value(Status::failure("no", reason).with_code(code)).unwrap();
+    status["details"] = json!({"causes": [{"reason": cause}]});
+    status
 }
 
 fn teller(server: &Server) -> Teller {
