@@ -43,7 +43,10 @@ pub fn object(version: Version, spec: Value) -> Value {
     json!({
         "apiVersion": format!("kubeflow.org/{version}"),
         "kind": "MXJob",
-        "metadata": {"name": "demo", "namespace": "lab", "uid": "u-1", "generation": 3},
+        "metadata": {
+            "name": "demo", "namespace": "lab", "uid": "u-1", "generation": 3,
+            "labels": {"team": "a"}, "finalizers": ["example.org/hold"],
+        },
         "spec": spec,
     })
 }
