@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::needless_pass_by_value,
     reason = "tests"
 )]
 

@@ -6,6 +6,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::option_option,
     unreachable_pub,
     missing_debug_implementations,
     missing_docs,

@@ -1,7 +1,12 @@
 //! A job whose runtime id is changed: by a manifest that leaves out the user's own, or by one of
 //! another version.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::option_option,
+    reason = "tests; a job has an id of its user, one of its uid, or none"
+)]
 
 mod support;
 

@@ -60,7 +60,7 @@ impl Job {
             self.status = before.status.clone();
             self.wiped = true;
             if self.spec.is_err() {
-                self.spec = before.spec.clone();
+                self.spec.clone_from(&before.spec);
             }
         }
         self

@@ -68,9 +68,9 @@ fn is_other_size(status: &JobStatus, spec: &Spec) -> bool {
 pub(super) fn restart(draft: &mut Draft<'_>, world: &World<'_>, memory: &mut Memory, edit: Edit) {
     let crd = draft.job.table.crd;
     let name = &draft.job.meta.name;
-    let (word, what) = edit.words();
+    let (suffix, what) = edit.words();
     let message = format!("{} {name} is restarting because {what}.", crd.kind);
-    let reason = draft.reason(word);
+    let reason = draft.reason(suffix);
     draft.event(Event::normal(reason.clone(), message.clone()));
     conditions::set_true(draft, ConditionType::Restarting, reason, message);
     world.own_pods().for_each(|pod| draft.delete_pod(pod));

@@ -235,7 +235,7 @@ impl Worker<'_> {
                     operator.created_pod(key, &pod);
                     return Ok(Outcome::Already);
                 }
-                found => found.map(|pod| Stranger::Pod(watch::pod(table, &pod))),
+                found => found.map(|pod| Stranger::Pod(Box::new(watch::pod(table, &pod)))),
             },
             Action::CreateConfigMap => match cluster.read::<ConfigMap>(key, &name).await? {
                 Some(found) if watch::is_watched(table, key, &found) => {

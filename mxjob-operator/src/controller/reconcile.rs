@@ -157,7 +157,8 @@ impl Operator {
                 Ok(Some(pod)) => {
                     let view = watch::pod(self.table, &pod);
                     if !watch::is_watched(self.table, key, &pod) {
-                        let (stranger, now) = (Stranger::Pod(view.clone()), Instant::now());
+                        let (stranger, now) =
+                            (Stranger::Pod(Box::new(view.clone())), Instant::now());
                         self.shared.world().strangers.meet(key, stranger, now);
                     }
                     snapshot.pods.push(view);
@@ -336,7 +337,7 @@ impl Operator {
             Id::Pod(name) => {
                 let found = cluster.read::<Pod>(key, name).await?;
                 let found = found.filter(|pod| !watch::is_watched(table, key, pod));
-                found.map(|pod| Stranger::Pod(watch::pod(table, &pod)))
+                found.map(|pod| Stranger::Pod(Box::new(watch::pod(table, &pod))))
             }
             Id::Service(name) => {
                 let found = cluster.read::<Service>(key, name).await?;

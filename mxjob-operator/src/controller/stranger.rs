@@ -15,7 +15,7 @@ use super::key::JobKey;
 #[derive(Clone, Debug)]
 pub(super) enum Stranger {
     /// A pod.
-    Pod(PodView),
+    Pod(Box<PodView>),
     /// A service.
     Service(ServiceView),
     /// A ConfigMap.
@@ -158,7 +158,7 @@ impl Strangers {
         for (_, met) in self.by_job.get(job).into_iter().flatten() {
             match &met.stranger {
                 Stranger::Pod(pod) if !pods.iter().any(|known| known.name == pod.name) => {
-                    pods.push(pod.clone());
+                    pods.push(pod.as_ref().clone());
                 }
                 Stranger::Service(service)
                     if !services.iter().any(|known| known.name == service.name) =>

@@ -72,7 +72,9 @@ impl Name {
     /// The name of a job with these entries.
     fn of(self, entries: &[Value]) -> String {
         let rest = |entry: &Value| {
-            let role = entry["mxReplicaType"].as_str().filter(|role| *role != "");
+            let role = entry["mxReplicaType"]
+                .as_str()
+                .filter(|role| !role.is_empty());
             let last = entry["replicas"].as_i64().unwrap_or(1).max(1) - 1;
             format!("-{}-abcd-{last}", role.unwrap_or("WORKER"))
         };
