@@ -21,6 +21,7 @@ mod faults;
 mod install;
 mod labels;
 mod large;
+mod left_open;
 mod life;
 mod metrics;
 mod nonsense;
