@@ -120,57 +120,6 @@ fn an_object_of_the_version_asked_for_stays_as_it_is() {
     }
 }
 
-// contract: 12.20
-#[test]
-fn types_that_an_older_schema_leaves_open_are_checked_before_v1_is_stored() {
-    let with = |anti: Value| {
-        let template = json!({"spec": {
-            "containers": [{"name": "mxnet", "image": "i"}],
-            "affinity": {"podAntiAffinity": anti},
-        }});
-        object(
-            Version::V1,
-            json!({"mxReplicaSpecs": {"Scheduler": {"template": template.clone()}, "Worker": {"template": template}}}),
-        )
-    };
-    let key = "requiredDuringSchedulingIgnoredDuringExecution";
-    let right = with(json!({key: [{"topologyKey": "zone"}]}));
-    let wrong = with(json!({key: "anywhere"}));
-    let ask = |job: &Value, version: &str| {
-        let mut question = question(&json!([job]));
-        question["request"]["desiredAPIVersion"] = json!(version);
-        question
-    };
-    for (version, place) in [
-        (Version::V1Alpha1, "spec.replicaSpecs[0]"),
-        (Version::V1Beta1, "spec.mxReplicaSpecs.Scheduler"),
-    ] {
-        let view = to(version, &right);
-        let answer = review(TABLE, &ask(&view, "kubeflow.org/v1"));
-        assert_eq!(
-            answer["response"]["convertedObjects"],
-            json!([to(Version::V1, &view)])
-        );
-        let said = failure(&ask(&to(version, &wrong), "kubeflow.org/v1"));
-        let field = format!("template.spec.affinity.podAntiAffinity.{key}");
-        let first = format!(
-            "mxjobs lab/demo: {place}.{field}: must be a list, not the string \"anywhere\"; "
-        );
-        assert!(said.starts_with(&first), "{said}");
-        // What is stored can be read, and what is not to be stored is not looked at.
-        let name = format!("kubeflow.org/{version}");
-        for job in [&wrong, &to(Version::V1Beta1, &wrong)] {
-            let answer = review(TABLE, &ask(job, &name));
-            assert_eq!(
-                answer["response"]["result"]["status"], "Success",
-                "{answer}"
-            );
-        }
-    }
-    let answer = review(TABLE, &ask(&wrong, "kubeflow.org/v1"));
-    assert_eq!(answer["response"]["convertedObjects"], json!([wrong]));
-}
-
 #[test]
 fn a_resource_without_older_versions_has_only_v1() {
     let job = json!({"apiVersion": "grid.example.org/v1", "kind": "GridJob", "metadata": {}});

@@ -142,6 +142,18 @@ fn workers_have_thirty_seconds_from_the_chiefs_first_end() {
     assert_eq!(world.phase(), "Succeeded");
 }
 
+// contract: 12.19
+#[test]
+fn workers_keep_their_time_when_the_chiefs_pod_goes() {
+    let mut world = world(None, "Always", None);
+    world.exit(MX.chief(0), 0);
+    world.pass(5);
+    world.vanish(MX.chief(0));
+    assert_eq!(world.phase(), "Running");
+    world.pass(25);
+    assert_eq!(world.phase(), "Succeeded");
+}
+
 /// A pod that ended so, and in the end was evicted.
 fn evicted(world: &mut World, index: u32, reason: &str) {
     world.exit_unseen(MX.worker(index), 137);

@@ -20,7 +20,7 @@ use mxjob_core::conversion::convert;
 use mxjob_core::model::StoredJob;
 use mxjob_core::{Job, MxRole, ReplicaRole};
 use serde_json::{Value, json};
-use support::{MX, World};
+use support::{MX, World, annotated};
 
 /// A job of workers, that one of them decides if one is named, with a runtime id of four characters.
 fn job(name: &str, replicas: u32, chief: Value) -> World {
@@ -46,7 +46,7 @@ fn uids(world: &World) -> BTreeSet<String> {
     world.cluster.pods().map(uid).collect()
 }
 
-// contract: 12.21
+// contract: 12.20
 #[test]
 fn a_job_that_is_scaled_past_the_names_that_its_pods_can_have_keeps_its_size() {
     // 63 characters with an index of one digit.
@@ -104,7 +104,7 @@ fn a_job_that_is_scaled_past_the_names_that_its_pods_can_have_keeps_its_size() {
     assert_eq!(world.phase(), "Succeeded");
 }
 
-// contract: 12.21
+// contract: 12.20
 #[test]
 fn a_job_that_is_scaled_below_its_chief_keeps_its_size() {
     let mut world = job(
@@ -142,7 +142,7 @@ fn a_job_that_keeps_its_size_keeps_it_also_when_its_status_is_wiped() {
     assert!(after.wiped && after.spec.unwrap().kept.is_some());
 }
 
-// contract: 12.21
+// contract: 12.20
 #[test]
 fn what_never_was_right_is_no_size_to_keep() {
     let long = workers(&"n".repeat(49), 11);
@@ -162,4 +162,45 @@ fn what_never_was_right_is_no_size_to_keep() {
     let mut newer = World::running(MX, MX.job(1, 0, 1));
     newer.scale("Scheduler", 2);
     assert_eq!(newer.phase(), "Failed");
+}
+
+// contract: 12.14
+#[test]
+fn a_job_that_gets_an_id_which_no_name_can_have_fails() {
+    let mut world = workers("demo", 2);
+    let mut odd = json!({"metadata": {}, "spec": {}});
+    annotated(&mut odd, Some("AB_1"), None);
+    world.edit(
+        "metadata.annotations",
+        odd["metadata"]["annotations"].clone(),
+    );
+    assert_eq!((world.phase().as_str(), uids(&world).len()), ("Failed", 0));
+    assert_eq!(world.status().restarts, None);
+}
+
+// contract: 12.20
+#[test]
+fn a_job_that_loses_a_role_has_no_size_to_keep() {
+    let manifest = |roles: &[(&str, u32)]| {
+        let container = json!({"name": "mxnet", "image": "some/image"});
+        let entry = |(role, replicas): &(&str, u32)| {
+            let template = json!({"spec": {"containers": [container.clone()]}});
+            json!({"mxReplicaType": role, "replicas": replicas, "template": template})
+        };
+        let entries: Vec<_> = roles.iter().map(entry).collect();
+        let chief = json!({"replicaName": "WORKER", "replicaIndex": 2});
+        let manifest = json!({
+            "apiVersion": "kubeflow.org/v1alpha1", "kind": "MXJob",
+            "metadata": {"name": "demo", "namespace": "lab"},
+            "spec": {"replicaSpecs": entries, "RuntimeId": "ab12", "terminationPolicy": {"chief": chief}},
+        });
+        convert(MxRole::TABLE, manifest, Version::V1).unwrap()
+    };
+    let mut world = World::running(
+        MX,
+        manifest(&[("SCHEDULER", 1), ("SERVER", 1), ("WORKER", 3)]),
+    );
+    world.replace(manifest(&[("SCHEDULER", 1), ("WORKER", 2)]));
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(world.status().restarts, None);
 }

@@ -21,7 +21,6 @@ mod faults;
 mod install;
 mod labels;
 mod large;
-mod left_open;
 mod life;
 mod metrics;
 mod nonsense;

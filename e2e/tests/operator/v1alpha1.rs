@@ -244,7 +244,7 @@ async fn an_id_that_a_later_manifest_leaves_out_restarts_the_job_under_new_names
     Ok(())
 }
 
-// contract: 12.21
+// contract: 12.20
 #[tokio::test]
 async fn scaled_past_the_names_that_its_pods_can_have_it_keeps_its_size_and_ends() -> Result<()> {
     let world = World::new("alpha-size").await?;

@@ -2,20 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{convert, foreign, path_before, served, version};
+use super::{convert, foreign, served};
 use crate::api::Version;
-use crate::check;
-use crate::problem::Problem;
 use crate::role::RoleTable;
 
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "ConversionReview";
-/// In the path of whatever is in a pod template.
-const TEMPLATE: &str = ".template.";
 
 /// Answers a `ConversionReview`: all of its objects converted, in their order, or what is wrong with
-/// the first one that is none of the resource of `table` or may not be stored at v1, or with the
-/// question.
+/// the first one that is none of the resource of `table`, or with the question.
 pub fn review(table: &'static RoleTable, request: &Value) -> Value {
     let uid = request.pointer("/request/uid").cloned();
     let mut response = match converted(table, request) {
@@ -52,43 +47,12 @@ fn converted(table: &'static RoleTable, request: &Value) -> Result<Vec<Value>, S
 }
 
 fn one(table: &'static RoleTable, object: &Value, to: Version) -> Result<Value, String> {
-    let text = |path: &str| {
-        let text = object.pointer(path).and_then(Value::as_str);
-        text.unwrap_or("?").to_owned()
-    };
-    let said = |what: String| {
+    convert(table, object.clone(), to).map_err(|foreign| {
+        let text = |path: &str| {
+            let text = object.pointer(path).and_then(Value::as_str);
+            text.unwrap_or("?").to_owned()
+        };
         let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-        format!("{} {namespace}/{name}: {what}", table.crd.plural)
-    };
-    let converted =
-        convert(table, object.clone(), to).map_err(|foreign| said(foreign.to_string()))?;
-    let wrong = if to == Version::V1 {
-        wrong_types(table, object, &converted)
-    } else {
-        Vec::new()
-    };
-    if wrong.is_empty() {
-        Ok(converted)
-    } else {
-        Err(said(wrong.join("; ")))
-    }
-}
-
-/// What is wrong with the pod templates of an object that is to be stored at v1. The schemas of the
-/// older versions leave open what that of v1 does not, and who reads at v1 relies on the types there.
-fn wrong_types(table: &'static RoleTable, object: &Value, stored: &Value) -> Vec<String> {
-    let from = object
-        .as_object()
-        .and_then(|object| version(table, object).ok());
-    let Some(from) = from.filter(|from| *from != Version::V1) else {
-        return Vec::new();
-    };
-    check::structure(table, stored)
-        .into_iter()
-        .filter(|problem| problem.is_error() && problem.path.contains(TEMPLATE))
-        .map(|problem| {
-            let path = path_before(table, from, object, &problem.path);
-            Problem { path, ..problem }.to_string()
-        })
-        .collect()
+        format!("{} {namespace}/{name}: {foreign}", table.crd.plural)
+    })
 }

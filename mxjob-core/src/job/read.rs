@@ -32,13 +32,14 @@ impl Job {
         let said = Said::of(table, object);
         let run = said.as_ref().map(profile::run).transpose();
         meta.run = run.as_ref().ok().cloned().flatten();
-        let spec = run
-            .map_err(|problem| vec![problem])
-            .and_then(|_| spec(table, &meta, object, said.as_ref()))
-            .or_else(|problems| match &said {
+        let spec = match run {
+            Ok(_) => spec(table, &meta, object, said.as_ref()).or_else(|problems| match &said {
                 Some(_) => as_large_as_before(table, &meta, object, &status, problems),
                 None => Err(problems),
-            });
+            }),
+            // Without names there is no job.
+            Err(problem) => Err(vec![problem]),
+        };
         Self {
             table,
             meta,
@@ -61,6 +62,7 @@ impl Job {
             self.wiped = true;
             if self.spec.is_err() {
                 self.spec.clone_from(&before.spec);
+                self.meta.run.clone_from(&before.meta.run);
             }
         }
         self
@@ -156,6 +158,12 @@ fn as_large_as_before(
     let mut object = object.clone();
     let roles = object.pointer_mut("/spec/mxReplicaSpecs");
     if let Some(roles) = roles.and_then(Value::as_object_mut) {
+        let is_there = |name: &String| roles.keys().any(|key| key.eq_ignore_ascii_case(name));
+        let mut had = status.replica_statuses.iter();
+        // Without one of its roles it would have another size.
+        if had.any(|(name, role)| role.replicas > Some(0) && !is_there(name)) {
+            return Err(problems);
+        }
         roles.retain(|key, entry| {
             let known = status.size_of(key).zip(entry.as_object_mut());
             let set = |(size, entry): (i32, &mut Map<String, Value>)| {

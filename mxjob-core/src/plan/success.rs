@@ -57,8 +57,8 @@ fn time_is_up(
     current: &BTreeMap<Replica, &PodView>,
 ) -> bool {
     let end = |chief: Replica| {
-        let pod = current.get(&chief)?;
-        memory.ended_at(chief).or_else(|| pod.ended_at())
+        let of_pod = || current.get(&chief)?.ended_at();
+        memory.ended_at(chief).or_else(of_pod)
     };
     let ends: Option<Vec<Timestamp>> = spec.chiefs().map(end).collect();
     // A chief pod that is gone says nothing any more: nothing is left to wait by.

@@ -77,9 +77,9 @@ fn fits_into_the_annotation_of_a_client_side_apply() {
         let definition = definition(MxRole::TABLE, version);
         serde_json::to_string(&definition).unwrap().len()
     };
-    // The server takes 262,144 bytes of annotations.
+    // The server takes 262,144 bytes of annotations; a single version is to be far from that.
     println!("{bytes} bytes, of {:?}", Version::ALL.map(version));
-    assert!(bytes < 150_000, "{bytes} bytes");
+    assert!(bytes < 190_000, "{bytes} bytes");
 }
 
 #[test]
@@ -100,7 +100,6 @@ fn every_place_has_a_type_and_only_keywords_that_the_walk_knows() {
         "minProperties",
         "maxProperties",
         "x-kubernetes-int-or-string",
-        "x-kubernetes-preserve-unknown-fields",
         "x-kubernetes-validations",
     ]
     .into();
@@ -123,33 +122,18 @@ fn every_place_has_a_type_and_only_keywords_that_the_walk_knows() {
     }
 }
 
-// contract: 12.20
 #[test]
-fn what_a_template_leaves_open_is_there_and_open() {
+fn no_version_takes_containers_of_running_pods() {
     for version in Version::ALL {
         let template = match version {
             Version::V1Alpha1 => place::LISTED_TEMPLATE,
             Version::V1Beta1 | Version::V1 => place::TEMPLATE,
         };
         let mut root = of(MxRole::TABLE, version);
-        let open: Vec<_> = template::open(version).collect();
-        for field in &open {
-            let mut found = None;
-            edit(&mut root, &format!("{template}.{field}"), &mut |node| {
-                found = node.x_kubernetes_preserve_unknown_fields;
-            });
-            // What is in an open field is not in the schema.
-            let within = open.iter().any(|other| {
-                let rest = field.strip_prefix(other);
-                rest.is_some_and(|rest| rest.starts_with('.'))
-            });
-            assert_eq!(found, (!within).then_some(true), "{version}: {field}");
-        }
-        let mut all = 0;
-        each(&root, "", &mut |_, node| {
-            all += usize::from(node.x_kubernetes_preserve_unknown_fields.is_some());
-        });
-        assert!(all <= open.len(), "{version}: {all}");
+        let mut most = None;
+        let path = format!("{template}.spec.ephemeralContainers");
+        edit(&mut root, &path, &mut |node| most = node.max_items);
+        assert_eq!(most, Some(0), "{version}");
     }
 }
 
