@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::Future;
+use std::ops::Range;
 use std::time::Duration;
 
+use futures::stream::{self, Stream};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
@@ -20,7 +22,7 @@ use serde_json::json;
 use super::key::JobKey;
 use super::limit::Verdict;
 use super::raw::{self, RawJob};
-use super::throttle::Throttle;
+use super::throttle::{Permit, Throttle};
 
 /// Longer than the apiserver's own limit for a write with its webhooks.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -108,6 +110,20 @@ impl Cluster {
         }
     }
 
+    /// Each of the places, as soon as `job` may send a request for it.
+    pub(super) fn permits(
+        &self,
+        job: &JobKey,
+        places: Range<usize>,
+    ) -> impl Stream<Item = (usize, Permit)> + Send {
+        let state = (self.throttle.clone(), job.clone(), places);
+        stream::unfold(state, async |(throttle, job, mut places)| {
+            let place = places.next()?;
+            let permit = throttle.permit(&job).await;
+            Some(((place, permit), (throttle, job, places)))
+        })
+    }
+
     /// Replaces the status, if the job is still at `version`.
     pub(super) async fn write_status(
         &self,
@@ -129,7 +145,12 @@ impl Cluster {
     }
 
     /// Creates a pod, service or ConfigMap.
-    pub(super) async fn create<K>(&self, job: &JobKey, object: &K) -> Result<K, Refusal>
+    pub(super) async fn create<K>(
+        &self,
+        job: &JobKey,
+        permit: Permit,
+        object: &K,
+    ) -> Result<K, Refusal>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
             + Serialize
@@ -138,8 +159,7 @@ impl Cluster {
             + Debug,
     {
         let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
-        self.send(job, api.create(&PostParams::default(), object))
-            .await
+        send(permit, api.create(&PostParams::default(), object)).await
     }
 
     /// Reads a pod, service or ConfigMap; `None`: there is none.
@@ -164,13 +184,14 @@ impl Cluster {
     pub(super) async fn label(
         &self,
         job: &JobKey,
+        permit: Permit,
         target: &Target,
         labels: &BTreeMap<String, String>,
     ) -> Result<Option<Pod>, Refusal> {
         let api: Api<Pod> = Api::namespaced(self.client.clone(), &job.namespace);
         let patch = Patch::Merge(json!({"metadata": {"uid": target.uid, "labels": labels}}));
         let how = PatchParams::default();
-        match self.send(job, api.patch(&target.name, &how, &patch)).await {
+        match send(permit, api.patch(&target.name, &how, &patch)).await {
             Ok(pod) => Ok(Some(pod)),
             Err(refusal) if refusal.is_not_found() || refusal.is_conflict() => Ok(None),
             // So the server calls another uid, too.
@@ -184,7 +205,12 @@ impl Cluster {
     }
 
     /// Deletes a pod, service or ConfigMap. That it is gone already is as good.
-    pub(super) async fn delete<K>(&self, job: &JobKey, target: &Target) -> Result<(), Refusal>
+    pub(super) async fn delete<K>(
+        &self,
+        job: &JobKey,
+        permit: Permit,
+        target: &Target,
+    ) -> Result<(), Refusal>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
             + DeserializeOwned
@@ -193,18 +219,19 @@ impl Cluster {
     {
         let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
         let how = DeleteParams::background().preconditions(only(&target.uid));
-        gone_is_fine(
-            self.send(job, api.delete(&target.name, &how))
-                .await
-                .map(drop),
-        )
+        gone_is_fine(send(permit, api.delete(&target.name, &how)).await.map(drop))
     }
 
     /// Deletes the job, if it still is that one; its dependants go after it.
-    pub(super) async fn delete_job(&self, job: &JobKey, uid: &str) -> Result<(), Refusal> {
+    pub(super) async fn delete_job(
+        &self,
+        job: &JobKey,
+        permit: Permit,
+        uid: &str,
+    ) -> Result<(), Refusal> {
         let jobs = raw::jobs(&self.client, self.table, Some(&job.namespace));
         let how = DeleteParams::background().preconditions(only(uid));
-        gone_is_fine(self.send(job, jobs.delete(&job.name, &how)).await.map(drop))
+        gone_is_fine(send(permit, jobs.delete(&job.name, &how)).await.map(drop))
     }
 
     async fn send<T>(
@@ -212,25 +239,31 @@ impl Cluster {
         job: &JobKey,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Refusal> {
-        let permit = self.throttle.permit(job).await;
-        let result = match tokio::time::timeout(PATIENCE, request).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(kube::Error::Api(status))) => Err(Refusal::Answer(status)),
-            Ok(Err(error)) => Err(Refusal::Connection(error)),
-            Err(_) => Err(Refusal::Late),
-        };
-        let overloaded = match &result {
-            Err(Refusal::Late) => true,
-            Err(refusal) => refusal.code() == TOO_MANY_REQUESTS,
-            Ok(_) => false,
-        };
-        permit.settle(if overloaded {
-            Verdict::Overloaded
-        } else {
-            Verdict::Fine
-        });
-        result
+        send(self.throttle.permit(job).await, request).await
     }
+}
+
+async fn send<T>(
+    permit: Permit,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Refusal> {
+    let result = match tokio::time::timeout(PATIENCE, request).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(kube::Error::Api(status))) => Err(Refusal::Answer(status)),
+        Ok(Err(error)) => Err(Refusal::Connection(error)),
+        Err(_) => Err(Refusal::Late),
+    };
+    let overloaded = match &result {
+        Err(Refusal::Late) => true,
+        Err(refusal) => refusal.code() == TOO_MANY_REQUESTS,
+        Ok(_) => false,
+    };
+    permit.settle(if overloaded {
+        Verdict::Overloaded
+    } else {
+        Verdict::Fine
+    });
+    result
 }
 
 fn only(uid: &str) -> Preconditions {

@@ -1,7 +1,8 @@
 //! Carries out what the planner says: services first, the rest side by side, a slice at a time.
 
+use std::future;
+
 use futures::StreamExt as _;
-use futures::stream::FuturesUnordered;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use mxjob_core::Job;
 use mxjob_core::job::Attempt;
@@ -13,16 +14,13 @@ use super::cluster::Refusal;
 use super::key::JobKey;
 use super::reconcile::Operator;
 use super::stranger::Stranger;
+use super::throttle::Permit;
 use super::unsaid::Unsaid;
 use super::watch;
 
 /// Requests of one job before it is looked at anew. Each slice waits for its last request, so a
 /// small one leaves the server idle; others have their turns meanwhile.
-const SLICE: usize = 500;
-/// Requests of one job that wait or run at the same time. Each holds memory, and at the server those of
-/// a small job wait behind them: with so many, a real apiserver on two cores does nine tenths of what
-/// it can.
-const WIDTH: usize = 64;
+const SLICE: usize = 1000;
 
 /// What became of a plan's actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,21 +109,19 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     async fn run(&self, actions: &[&Action], tally: &mut Tally, unsaid: &mut Unsaid) {
-        if self.operator.stop.is_due() {
-            return;
-        }
-        let mut waiting = actions.iter().copied().enumerate();
-        let mut requests: FuturesUnordered<_> = waiting
-            .by_ref()
-            .take(WIDTH)
-            .map(|(place, action)| self.act_at(place, action))
-            .collect();
-        let mut outcomes = Vec::with_capacity(actions.len());
-        while let Some(outcome) = requests.next().await {
-            outcomes.push(outcome);
-            let next = waiting.next().filter(|_| !self.operator.stop.is_due());
-            requests.extend(next.map(|(place, action)| self.act_at(place, action)));
-        }
+        let stop = &self.operator.stop;
+        // Nothing is made ready before it may be sent: what waits takes no memory.
+        let permits = self.operator.cluster.permits(self.key, 0..actions.len());
+        let mut outcomes: Vec<_> = permits
+            .take_while(|_| future::ready(!stop.is_due()))
+            .map(|(place, permit)| async move {
+                let action = *actions.get(place)?;
+                Some((place, action, self.act(action, permit).await))
+            })
+            .buffer_unordered(usize::MAX)
+            .filter_map(future::ready)
+            .collect()
+            .await;
         outcomes.sort_unstable_by_key(|(place, ..)| *place);
         for (_, action, outcome) in outcomes {
             tally.left -= 1;
@@ -138,12 +134,8 @@ impl Worker<'_> {
         }
     }
 
-    async fn act_at<'a>(&self, place: usize, action: &'a Action) -> (usize, &'a Action, Outcome) {
-        (place, action, self.act(action).await)
-    }
-
-    async fn act(&self, action: &Action) -> Outcome {
-        match self.request(action).await {
+    async fn act(&self, action: &Action, permit: Permit) -> Outcome {
+        match self.request(action, permit).await {
             Ok(outcome) => outcome,
             Err(refusal) if refusal.is_already_exists() => self
                 .look_who_is_there(action)
@@ -153,18 +145,18 @@ impl Worker<'_> {
         }
     }
 
-    async fn request(&self, action: &Action) -> Result<Outcome, Refusal> {
+    async fn request(&self, action: &Action, permit: Permit) -> Result<Outcome, Refusal> {
         let (cluster, key) = (&self.operator.cluster, self.key);
         match action {
             Action::CreateService(_) | Action::CreateJobService => {
                 let service = self.service(action).ok_or(Refusal::NoSuchReplica)?;
-                let service = cluster.create(key, &service).await?;
+                let service = cluster.create(key, permit, &service).await?;
                 self.operator.created_service(key, &service);
             }
             Action::CreateConfigMap => {
                 let config_map = self.wiring.and_then(Wiring::config_map);
                 let config_map = config_map.ok_or(Refusal::NoSuchReplica)?;
-                let config_map = cluster.create(key, &config_map).await?;
+                let config_map = cluster.create(key, permit, &config_map).await?;
                 self.operator.created_config_map(key, &config_map);
             }
             Action::CreatePod(replica, attempt) => {
@@ -172,7 +164,7 @@ impl Worker<'_> {
                     .wiring
                     .and_then(|wiring| wiring.pod(*replica, *attempt));
                 let pod = cluster
-                    .create(key, &pod.ok_or(Refusal::NoSuchReplica)?)
+                    .create(key, permit, &pod.ok_or(Refusal::NoSuchReplica)?)
                     .await?;
                 self.operator.metrics.pod_created();
                 self.operator.created_pod(key, &pod);
@@ -183,32 +175,32 @@ impl Worker<'_> {
                     .and_then(|wiring| wiring.pod(*replica, Attempt::default()));
                 let labels = pod.and_then(|pod| pod.metadata.labels);
                 let labels = labels.ok_or(Refusal::NoSuchReplica)?;
-                if let Some(pod) = cluster.label(key, target, &labels).await? {
+                if let Some(pod) = cluster.label(key, permit, target, &labels).await? {
                     self.operator.created_pod(key, &pod);
                     let (namespace, job, pod) = (&key.namespace, &key.name, &target.name);
                     tracing::warn!(%namespace, %job, %pod, "somebody took labels off the pod: they are back");
                 }
             }
             Action::DeletePod(target) => {
-                cluster.delete::<Pod>(key, target).await?;
+                cluster.delete::<Pod>(key, permit, target).await?;
                 if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
                     scope.pods.doom(key, &target.name, &target.uid);
                 }
             }
             Action::DeleteService(target) => {
-                cluster.delete::<Service>(key, target).await?;
+                cluster.delete::<Service>(key, permit, target).await?;
                 if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
                     scope.services.doom(key, &target.name, &target.uid);
                 }
             }
             Action::DeleteConfigMap(target) => {
-                cluster.delete::<ConfigMap>(key, target).await?;
+                cluster.delete::<ConfigMap>(key, permit, target).await?;
                 if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
                     scope.config_maps.doom(key, &target.name, &target.uid);
                 }
             }
             Action::DeleteJob => {
-                cluster.delete_job(key, &self.job.meta.uid).await?;
+                cluster.delete_job(key, permit, &self.job.meta.uid).await?;
                 if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
                     scope.jobs.doom(key, &key.name, &self.job.meta.uid);
                 }

@@ -7,8 +7,7 @@ use tokio::time::Instant;
 
 const START: f64 = 16.0;
 const LEAST: f64 = 2.0;
-/// Where a real apiserver on two cores was measured to do all that it can. One job has fewer at once:
-/// at the server jobs do not take turns.
+/// Where a real apiserver on two cores was measured to do all that it can.
 const CEILING: f64 = 128.0;
 /// One overload is many slow answers; they count once.
 const CUT_PAUSE: Duration = Duration::from_secs(1);

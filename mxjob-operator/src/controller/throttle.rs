@@ -11,6 +11,13 @@ use tokio::time::Instant;
 use super::key::JobKey;
 use super::limit::{Limit, Verdict};
 
+/// Requests of one job at a time while another has something to send, too: those of a small job wait
+/// behind them at the server.
+const SHARE: u32 = 32;
+/// How long a job counts as having something to send after its last request: it may be between two
+/// steps.
+const BETWEEN: Duration = Duration::from_millis(500);
+
 /// Hands out permits for requests, as many as the server can take, to each job in turn.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Throttle {
@@ -24,6 +31,10 @@ struct State {
     paused_until: Option<Instant>,
     lanes: HashMap<JobKey, VecDeque<oneshot::Sender<Permit>>>,
     turns: VecDeque<JobKey>,
+    /// Requests under way, of each job.
+    under_way: HashMap<JobKey, u32>,
+    /// The two jobs that last sent something, the last one first.
+    last: [Option<(JobKey, Instant)>; 2],
     /// Requests that nobody waits for, and how many of them run.
     leisure: VecDeque<oneshot::Sender<Permit>>,
     leisurely: u32,
@@ -35,13 +46,8 @@ pub(super) struct Permit {
     /// `None`: it gives nothing back.
     throttle: Option<Throttle>,
     since: Instant,
-    urgency: Urgency,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Urgency {
-    Job,
-    Leisure,
+    /// `None`: nobody waits for it.
+    job: Option<JobKey>,
 }
 
 impl Throttle {
@@ -106,19 +112,16 @@ impl Throttle {
             return;
         }
         while state.limit.allows(state.running) {
-            let Some((next, urgency)) = state.next() else {
+            let Some((next, job)) = state.next(now) else {
                 return;
             };
             let permit = Permit {
                 throttle: Some(self.clone()),
                 since: now,
-                urgency,
+                job: job.clone(),
             };
             match next.send(permit) {
-                Ok(()) => {
-                    state.running += 1;
-                    state.leisurely += u32::from(urgency == Urgency::Leisure);
-                }
+                Ok(()) => state.begins(job, now),
                 // Nobody waits any more. Dropping the permit would lock the state again.
                 Err(mut permit) => permit.throttle = None,
             }
@@ -135,34 +138,78 @@ async fn granted(receiver: oneshot::Receiver<Permit>) -> Permit {
     receiver.await.unwrap_or_else(|_| Permit {
         throttle: None,
         since: Instant::now(),
-        urgency: Urgency::Job,
+        job: None,
     })
 }
 
 impl State {
     /// Whose request is the next.
-    fn next(&mut self) -> Option<(oneshot::Sender<Permit>, Urgency)> {
-        if self.leisurely > 0
-            && let Some(next) = self.next_of_jobs()
-        {
-            return Some((next, Urgency::Job));
-        }
-        let next = self.leisure.pop_front();
-        let leisure = next.map(|next| (next, Urgency::Leisure));
-        leisure.or_else(|| Some((self.next_of_jobs()?, Urgency::Job)))
+    fn next(&mut self, now: Instant) -> Option<(oneshot::Sender<Permit>, Option<JobKey>)> {
+        let may_be_leisurely = self.leisurely == 0 || self.lanes.is_empty();
+        let next = may_be_leisurely.then(|| self.leisure.pop_front()).flatten();
+        let leisure = next.map(|next| (next, None));
+        leisure.or_else(|| self.next_of_jobs(now))
     }
 
-    /// Whoever waits longest of the job whose turn it is.
-    fn next_of_jobs(&mut self) -> Option<oneshot::Sender<Permit>> {
-        let job = self.turns.pop_front()?;
-        let lane = self.lanes.get_mut(&job)?;
-        let next = lane.pop_front();
-        if lane.is_empty() {
-            self.lanes.remove(&job);
-        } else {
-            self.turns.push_back(job);
+    /// Whoever waits longest of the job whose turn it is, and that does not have its share.
+    fn next_of_jobs(&mut self, now: Instant) -> Option<(oneshot::Sender<Permit>, Option<JobKey>)> {
+        for _ in 0..self.turns.len() {
+            let job = self.turns.pop_front()?;
+            if self.has_its_share(&job, now) {
+                self.turns.push_back(job);
+                continue;
+            }
+            let lane = self.lanes.get_mut(&job)?;
+            let next = lane.pop_front();
+            if lane.is_empty() {
+                self.lanes.remove(&job);
+            } else {
+                self.turns.push_back(job.clone());
+            }
+            return Some((next?, Some(job)));
         }
-        next
+        None
+    }
+
+    /// Whether the job has as many requests under way as it may have beside others.
+    fn has_its_share(&self, job: &JobKey, now: Instant) -> bool {
+        if self.under_way.get(job).is_none_or(|count| *count < SHARE) {
+            return false;
+        }
+        let is_recent = |at: &Instant| now.duration_since(*at) < BETWEEN;
+        let mut others = self.last.iter().flatten().filter(|(other, _)| other != job);
+        self.lanes.len() > 1 || others.any(|(_, at)| is_recent(at))
+    }
+
+    fn begins(&mut self, job: Option<JobKey>, now: Instant) {
+        self.running += 1;
+        let Some(job) = job else {
+            self.leisurely += 1;
+            return;
+        };
+        *self.under_way.entry(job.clone()).or_default() += 1;
+        let [last, before] = &mut self.last;
+        if last.as_ref().is_some_and(|(other, _)| *other != job) {
+            *before = last.take();
+        }
+        *last = Some((job, now));
+    }
+
+    fn ends(&mut self, job: Option<&JobKey>) {
+        self.running = self.running.saturating_sub(1);
+        let Some(job) = job else {
+            self.leisurely = self.leisurely.saturating_sub(1);
+            return;
+        };
+        let left = self
+            .under_way
+            .get(job)
+            .map_or(0, |count| count.saturating_sub(1));
+        if left == 0 {
+            self.under_way.remove(job);
+        } else if let Some(count) = self.under_way.get_mut(job) {
+            let _ = left;
+        }
     }
 }
 
@@ -187,106 +234,10 @@ impl Drop for Permit {
             return;
         };
         let mut state = throttle.lock();
-        state.running = state.running.saturating_sub(1);
-        if self.urgency == Urgency::Leisure {
-            state.leisurely = state.leisurely.saturating_sub(1);
-        }
+        state.ends(self.job.as_ref());
         throttle.grant(&mut state);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn job(name: &str) -> JobKey {
-        JobKey::new("default", name)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn jobs_take_turns() {
-        let throttle = Throttle::default();
-        let mut held = Vec::new();
-        for _ in 0..16 {
-            held.push(throttle.permit(&job("big")).await);
-        }
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let wait = |name: &'static str| {
-            let (throttle, order) = (throttle.clone(), order.clone());
-            tokio::spawn(async move {
-                let permit = throttle.permit(&job(name)).await;
-                order.lock().unwrap().push(name);
-                permit.settle(Verdict::Fine);
-            })
-        };
-        let mut waiting: Vec<_> = (0..50).map(|_| wait("big")).collect();
-        tokio::task::yield_now().await;
-        waiting.push(wait("small"));
-        tokio::task::yield_now().await;
-        held.pop();
-        for one in waiting {
-            one.await.unwrap();
-        }
-        let place = order
-            .lock()
-            .unwrap()
-            .iter()
-            .position(|name| *name == "small");
-        assert!(place.unwrap() <= 2, "{place:?}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_nobody_waits_for_comes_last_but_for_one_at_a_time() {
-        let throttle = Throttle::default();
-        let mut held = Vec::new();
-        for _ in 0..16 {
-            held.push(throttle.permit(&job("a")).await);
-        }
-        let order = Arc::new(Mutex::new(String::new()));
-        let wait = |leisure: bool| {
-            let (throttle, order) = (throttle.clone(), order.clone());
-            tokio::spawn(async move {
-                let permit = if leisure {
-                    throttle.leisure().await
-                } else {
-                    throttle.permit(&job("a")).await
-                };
-                order.lock().unwrap().push(if leisure { 'l' } else { 'j' });
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                permit.settle(Verdict::Fine);
-            })
-        };
-        let waiting = [true, true, true, false, false, false].map(wait);
-        tokio::task::yield_now().await;
-        held.truncate(12);
-        for one in waiting {
-            one.await.unwrap();
-        }
-        assert_eq!(*order.lock().unwrap(), "ljjjll");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_waiter_that_gives_up_takes_no_permit_with_it() {
-        let throttle = Throttle::default();
-        let job = job("a");
-        let sixteen = || futures::future::join_all((0..16).map(|_| throttle.permit(&job)));
-        let held = sixteen().await;
-        let gives_up = tokio::time::timeout(Duration::from_secs(1), throttle.permit(&job)).await;
-        assert!(gives_up.is_err());
-        drop(held);
-        assert!(
-            tokio::time::timeout(Duration::from_secs(1), sixteen())
-                .await
-                .is_ok()
-        );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn nothing_is_sent_while_the_server_asked_for_a_pause() {
-        let throttle = Throttle::default();
-        throttle.pause(Duration::from_secs(3));
-        let start = Instant::now();
-        let _permit = throttle.permit(&job("a")).await;
-        assert_eq!(start.elapsed().as_secs(), 3);
-    }
-}
+mod tests;
