@@ -208,7 +208,7 @@ impl State {
         if left == 0 {
             self.under_way.remove(job);
         } else if let Some(count) = self.under_way.get_mut(job) {
-            let _ = left;
+            *count = left;
         }
     }
 }
