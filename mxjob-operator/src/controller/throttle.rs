@@ -1,6 +1,7 @@
 //! Who sends the next request: jobs take turns, so that a job with a thousand requests does not
 //! hold up one with three. What nobody waits for comes last.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -201,14 +202,11 @@ impl State {
             self.leisurely = self.leisurely.saturating_sub(1);
             return;
         };
-        let left = self
-            .under_way
-            .get(job)
-            .map_or(0, |count| count.saturating_sub(1));
-        if left == 0 {
-            self.under_way.remove(job);
-        } else if let Some(count) = self.under_way.get_mut(job) {
-            *count = left;
+        if let Entry::Occupied(mut count) = self.under_way.entry(job.clone()) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
         }
     }
 }

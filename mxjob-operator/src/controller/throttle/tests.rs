@@ -69,7 +69,7 @@ async fn what_nobody_waits_for_comes_last_but_for_one_at_a_time() {
 }
 
 /// A throttle that lets through all that one ever does.
-async fn wide() -> Throttle {
+fn wide() -> Throttle {
     let throttle = Throttle::default();
     for _ in 0..200 {
         let mut state = throttle.lock();
@@ -90,7 +90,7 @@ async fn at_once(throttle: &Throttle, name: &str) -> Option<Permit> {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_that_is_alone_may_send_all_and_keeps_to_its_share_beside_others() {
-    let throttle = wide().await;
+    let throttle = wide();
     let mut big = Vec::new();
     for _ in 0..100 {
         big.push(at_once(&throttle, "big").await.unwrap());
@@ -115,7 +115,7 @@ async fn a_job_that_is_alone_may_send_all_and_keeps_to_its_share_beside_others()
 
 #[tokio::test(start_paused = true)]
 async fn what_a_job_may_not_send_leaves_no_more_room_for_what_nobody_waits_for() {
-    let throttle = wide().await;
+    let throttle = wide();
     let mut big = Vec::new();
     for _ in 0..32 {
         big.push(at_once(&throttle, "big").await.unwrap());
