@@ -3,3 +3,6 @@
 
 /// The CustomResourceDefinition of MXJob, `kubeflow.org_mxjobs.yaml`.
 pub const MXJOB: &str = include_str!("../kubeflow.org_mxjobs.yaml");
+
+/// That of the older group `fioravanzo.org`, `fioravanzo.org_mxjobs.yaml`.
+pub const FIORAVANZO: &str = include_str!("../fioravanzo.org_mxjobs.yaml");

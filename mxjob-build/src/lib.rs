@@ -17,20 +17,33 @@ use std::time::SystemTime;
 
 use mxjob_core::ReplicaRole;
 
-/// Writes the CustomResourceDefinitions of `R` into `folder`: one file `<group>_<plural>.yaml` each,
-/// and only where it differs. The folder is made when it is not there; a relative one is one of the
+/// Writes the CustomResourceDefinition of `R` into `folder`: a file `<group>_<plural>.yaml`, and only
+/// where it differs. The folder is made when it is not there; a relative one is one of the
 /// package. Whoever edits such a file gets it back as it was with the next build. A file that was
 /// generated for another kind of the same group stays, with a warning: before a rename it was this one.
 ///
 /// Fails when the folder or a file in it cannot be read or written; the error names it.
 pub fn write_crds<R: ReplicaRole>(folder: impl AsRef<Path>) -> io::Result<()> {
+    write_crds_of::<R>(folder, &[R::TABLE.crd.group])
+}
+
+/// As [`write_crds`], those of these API groups: the own one, and older ones whose jobs the operator
+/// looks after when it is told to, like `fioravanzo.org`.
+pub fn write_crds_of<R: ReplicaRole>(folder: impl AsRef<Path>, groups: &[&str]) -> io::Result<()> {
     let folder = folder.as_ref();
     // Cargo runs the script again when a file is newer than the script's last run, so what the run
     // itself writes is dated back.
     let package = Path::new("Cargo.toml");
     let before = at(package, fs::metadata(package).and_then(|of| of.modified()))?;
     at(folder, fs::create_dir_all(folder))?;
-    let files: Vec<_> = mxjob_core::crds::<R>().into_iter().collect();
+    let of_groups = |(name, _): &(String, String)| {
+        let group = name.split_once('_').map_or("", |(group, _)| group);
+        groups.contains(&group)
+    };
+    let files: Vec<_> = mxjob_core::crds::<R>()
+        .into_iter()
+        .filter(of_groups)
+        .collect();
     for (name, text) in &files {
         let file = folder.join(name);
         if !fs::read_to_string(&file).is_ok_and(|old| old == *text) {
@@ -38,11 +51,13 @@ pub fn write_crds<R: ReplicaRole>(folder: impl AsRef<Path>) -> io::Result<()> {
         }
         println!("cargo::rerun-if-changed={}", file.display());
     }
-    for file in at(folder, of_other_kinds(folder, R::TABLE.crd.group, &files))? {
-        println!(
-            "cargo::warning={} is of another kind of this group: remove it when no role set makes it any more",
-            file.display()
-        );
+    for group in groups {
+        for file in at(folder, of_other_kinds(folder, group, &files))? {
+            println!(
+                "cargo::warning={} is of another kind of this group: remove it when no role set makes it any more",
+                file.display()
+            );
+        }
     }
     Ok(())
 }
@@ -108,6 +123,12 @@ mod tests {
         File::options().write(true).open(&file)?.set_modified(now)?;
         write_crds::<MxRole>(&folder)?;
         assert_eq!(fs::metadata(&file)?.modified()?, now);
+
+        // That of an older group is written when it is asked for.
+        let older = folder.join("fioravanzo.org_mxjobs.yaml");
+        assert!(!older.exists());
+        write_crds_of::<MxRole>(&folder, &["kubeflow.org", "fioravanzo.org"])?;
+        assert!(is_generated(&older));
 
         fs::write(&file, "somebody's edit")?;
         write_crds::<MxRole>(&folder)?;

@@ -45,7 +45,12 @@ pub struct ReplicaSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mx_replica_type: Option<String>,
     /// The port that the scheduler listens on; default 9091.
-    #[serde(rename = "PsRootPort", skip_serializing_if = "Option::is_none")]
+    // As the resource calls it.
+    #[serde(
+        rename = "PsRootPort",
+        alias = "mxPort",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub ps_root_port: Option<i32>,
 }
 

@@ -24,22 +24,48 @@ pub use warnings::warnings;
 /// errors, fields that the schema does not have are warnings. Fast after the first call.
 pub fn structure(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
     let given = object.get("apiVersion").and_then(Value::as_str);
-    let given = given.and_then(|given| Version::parse(given.split_once('/')?.1));
-    let served = given.filter(|given| Version::of(table).any(|version| version == *given));
+    let served = given.and_then(|given| Version::read(table, given));
     Structure::of(table, served.unwrap_or(Version::V1)).check(object)
 }
 
 /// Judges a `v1alpha1` job as if it were just being created, by the rules of its version. For a spec
 /// whose structure has no errors; what it is as v1 is to be judged too.
 pub fn list_rules(table: &'static RoleTable, name: &str, spec: &v1alpha1::JobSpec) -> Vec<Problem> {
-    let subject = ListSubject {
-        name,
-        spec,
-        old: None,
+    list_verdicts(
+        table,
+        &ListSubject {
+            name,
+            spec,
+            old: None,
+        },
+    )
+}
+
+/// Judges a stored object of a resource whose only version has a list of roles: its structure, and
+/// the rules as if it were edited and stayed what it is.
+pub(crate) fn stored_list(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
+    let problems = Structure::of(table, Version::stored(table)).check(object);
+    if problems.iter().any(Problem::is_error) {
+        return problems;
+    }
+    let spec = object.get("spec").cloned().unwrap_or_default();
+    let spec: v1alpha1::JobSpec = match serde_json::from_value(spec) {
+        Ok(spec) => spec,
+        Err(error) => return vec![Problem::error("spec", error.to_string())],
     };
+    let name = object.pointer("/metadata/name").and_then(Value::as_str);
+    let subject = ListSubject {
+        name: name.unwrap_or_default(),
+        spec: &spec,
+        old: Some((&spec, false)),
+    };
+    list_verdicts(table, &subject)
+}
+
+fn list_verdicts(table: &'static RoleTable, subject: &ListSubject<'_>) -> Vec<Problem> {
     let rules = ListRule::of(table).into_iter();
     rules
-        .flat_map(|rule| rule.verdict(table, &subject))
+        .flat_map(|rule| rule.verdict(table, subject))
         .collect()
 }
 

@@ -58,7 +58,7 @@ impl Structure {
     fn identity(&self, fields: &Map<String, Value>, problems: &mut Vec<Problem>) {
         let names = self.table.crd;
         let wanted = [
-            ("apiVersion", format!("{}/{}", names.group, self.version)),
+            ("apiVersion", self.version.full(self.table)),
             ("kind", names.kind.to_owned()),
         ];
         for (field, wanted) in wanted {

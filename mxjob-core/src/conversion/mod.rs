@@ -40,6 +40,7 @@ mod review;
 mod runtime_id;
 mod said;
 mod sections;
+mod stored;
 mod v1alpha1;
 mod v1beta1;
 
@@ -48,6 +49,7 @@ pub use place::path_before;
 pub use review::review;
 pub(crate) use runtime_id::LENGTH as ID_LENGTH;
 pub(crate) use said::Said;
+pub use stored::Stored;
 
 use serde_json::{Map, Value};
 
@@ -83,9 +85,8 @@ pub fn convert(table: &'static RoleTable, object: Value, to: Version) -> Result<
     };
     let from = version(table, &object)?;
     let target = Older::of(table, to, &object);
-    if Version::of(table).all(|known| known != to) {
-        let found = format!("{}/{to}", table.crd.group);
-        return Err(foreign(table, "desiredAPIVersion", &found));
+    if Version::known(table).all(|known| known != to) {
+        return Err(foreign(table, "desiredAPIVersion", &to.full(table)));
     }
     if from == to {
         return Ok(Value::Object(object));
@@ -96,9 +97,23 @@ pub fn convert(table: &'static RoleTable, object: Value, to: Version) -> Result<
     if let Some(older) = target {
         older.lower(table, &mut object);
     }
-    let name = format!("{}/{to}", table.crd.group);
-    object.insert("apiVersion".to_owned(), name.into());
+    object.insert("apiVersion".to_owned(), to.full(table).into());
     Ok(Value::Object(object))
+}
+
+/// Makes the v1 form of a job of another API of the role set one of the resource of `table`; what of
+/// its spec is lost with that, in words.
+pub fn adopt(table: &RoleTable, object: &mut Value) -> Vec<String> {
+    let name = Version::V1.full(table);
+    if object.get("apiVersion").is_none_or(|own| *own == name) {
+        return Vec::new();
+    }
+    let lost = forget(object);
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), name.into());
+        fields.insert("kind".to_owned(), table.crd.kind.into());
+    }
+    lost
 }
 
 /// The version that an object of the resource of `table` is at.
@@ -111,21 +126,13 @@ fn version(table: &RoleTable, object: &Map<String, Value>) -> Result<Version, Fo
             known: table.crd.kind.to_owned(),
         });
     }
-    served(table, text("apiVersion"))
+    Version::read(table, text("apiVersion"))
         .ok_or_else(|| foreign(table, "apiVersion", text("apiVersion")))
 }
 
-/// The version of that `apiVersion`; `None`: the resource is not served at it.
-fn served(table: &RoleTable, name: &str) -> Option<Version> {
-    let (group, version) = name.split_once('/')?;
-    let mut known = Version::of(table).filter(|_| group == table.crd.group);
-    known.find(|known| known.name() == version)
-}
-
 fn foreign(table: &RoleTable, field: &'static str, found: &str) -> Foreign {
-    let group = table.crd.group;
     let known: Vec<_> = Version::of(table)
-        .map(|version| format!("{group}/{version}"))
+        .map(|version| version.full(table))
         .collect();
     Foreign::Other {
         field,
@@ -208,7 +215,10 @@ impl Older {
 
     /// Makes an object of this version one of v1.
     fn raise(&self, table: &RoleTable, object: &mut Map<String, Value>) {
-        let held = Held::take(object).unwrap_or_else(|| Held::nothing(self.version()));
+        let held = Held::take(object);
+        // No conversion has put it on an object of a resource that is served at one version.
+        let held = held.filter(|_| table.crd.alone.is_none());
+        let held = held.unwrap_or_else(|| Held::nothing(self.version()));
         let (of_rest, of_content): (Vec<_>, Vec<_>) = held
             .leaves(Version::V1)
             .into_iter()

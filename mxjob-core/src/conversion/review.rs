@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{convert, foreign, served};
+use super::{convert, foreign};
 use crate::api::Version;
 use crate::role::RoleTable;
 
@@ -34,7 +34,7 @@ fn converted(table: &'static RoleTable, request: &Value) -> Result<Vec<Value>, S
     }
     let version = request.pointer("/request/desiredAPIVersion");
     let version = version.and_then(Value::as_str).unwrap_or_default();
-    let to = served(table, version)
+    let to = Version::read(table, version)
         .ok_or_else(|| foreign(table, "desiredAPIVersion", version).to_string())?;
     let objects = request
         .pointer("/request/objects")

@@ -236,9 +236,9 @@ fn take_list(table: &RoleTable, content: &mut Sections) {
 pub(super) fn role_of(table: &RoleTable, entry: &Value) -> Option<RoleId> {
     let form = table.list_form()?;
     match entry.as_object()?.get(TYPE) {
-        None | Some(Value::Null) => Some(form.worker),
+        None | Some(Value::Null) => Some(form.entry),
         Some(name) => match name.as_str()? {
-            "" => Some(form.worker),
+            "" => Some(form.entry),
             name => table
                 .listed_roles()
                 .find(|role| table.role(*role).name.eq_ignore_ascii_case(name)),

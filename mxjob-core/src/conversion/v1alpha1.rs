@@ -3,10 +3,10 @@
 //! | v1alpha1 | v1 |
 //! |---|---|
 //! | an entry | the role it names in any letter case, or the role of entries that name none |
-//! | `PsRootPort` of an entry | the job's port of its main container |
+//! | `PsRootPort` of an entry, or what the resource calls it | the job's port of its main container |
 //! | `mxImage` | image of a main container that has none |
 //! | `schedulerName` that is not empty | `schedulerName` of every template |
-//! | `cleanupPodPolicy`, absent or empty: All | `cleanPodPolicy` |
+//! | `cleanupPodPolicy`, absent or empty: as the resource says | `cleanPodPolicy` |
 //! | `jobMode`: dist, local or absent | the mode of the jobs of this version |
 //! | exit codes that are retried | `restartPolicy: ExitCode` of every role, `retryableExitCodes` |
 //! | `RuntimeId`, `terminationPolicy`, the word of `jobMode` | only in the annotation |
@@ -27,7 +27,7 @@ use super::v1beta1::{default, run_policy};
 use crate::api::v1::CleanPodPolicy;
 use crate::role::{ListForm, RestartPolicy, RoleId, RoleTable};
 
-const PORT: &str = "PsRootPort";
+const CLEAN: &str = "cleanupPodPolicy";
 const MODES: [&str; 2] = ["dist", "local"];
 
 /// Shows the defaults.
@@ -35,13 +35,17 @@ pub(super) fn fill(table: &RoleTable, form: &ListForm, content: &mut Sections) {
     let chief = |listed: &Map<String, Value>| listed.contains_key(table.role(form.chief).name);
     let distributed = fields(content, LISTED).is_none_or(chief);
     if let Some(spec) = sections::fields_mut(content, SPEC) {
-        default(spec, "mxImage", || form.legacy.image.into());
         let chief = if distributed { form.chief } else { form.worker };
-        default(
-            spec,
-            "terminationPolicy",
-            || json!({"chief": {"replicaName": capitals(table, chief), "replicaIndex": 0}}),
-        );
+        let policy = json!({"chief": {"replicaName": capitals(table, chief), "replicaIndex": 0}});
+        let defaults = [
+            ("mxImage", form.legacy.image.into()),
+            ("terminationPolicy", policy),
+        ];
+        for (field, value) in defaults {
+            if form.has(field) {
+                default(spec, field, || value);
+            }
+        }
     }
     for (name, entry) in sections::fields_mut(content, LISTED).into_iter().flatten() {
         let (Some(role), Some(entry)) = (table.find(name), entry.as_object_mut()) else {
@@ -54,7 +58,7 @@ pub(super) fn fill(table: &RoleTable, form: &ListForm, content: &mut Sections) {
         default(entry, TYPE, || capitals(table, role).into());
         let template = entry.get("template").unwrap_or(&Value::Null);
         let port = Place::of(table, role).number(template);
-        default(entry, PORT, || port.into());
+        default(entry, form.legacy.port_field, || port.into());
     }
 }
 
@@ -68,13 +72,14 @@ pub(super) fn up(table: &RoleTable, form: &ListForm, content: &Sections) -> Sect
     let mut v1 = Sections::new();
     match content.get(SPEC) {
         Some(Value::Object(spec)) => {
-            let mode = spec.get("jobMode").filter(|mode| {
+            let said = |field: &str| spec.get(field).filter(|_| form.has(field));
+            let mode = said("jobMode").filter(|mode| {
                 !mode.is_null() && !MODES.iter().any(|known| mode.as_str() == Some(known))
             });
             let mode = mode.cloned().unwrap_or_else(|| form.legacy.mode.into());
             let roles = fields(content, LISTED).into_iter().flatten();
-            let roles =
-                roles.map(|(name, entry)| (name.clone(), role_up(table, name, entry, spec)));
+            let roles = roles
+                .map(|(name, entry)| (name.clone(), role_up(table, form, (name, entry), spec)));
             let new = [
                 ("jobMode", mode),
                 (ROLES, roles.collect()),
@@ -82,9 +87,9 @@ pub(super) fn up(table: &RoleTable, form: &ListForm, content: &Sections) -> Sect
             ];
             let new = new.map(|(key, value)| (key.to_owned(), value));
             v1.insert(SPEC.to_owned(), Value::Object(new.into_iter().collect()));
-            let clean = spec.get("cleanupPodPolicy");
+            let clean = said(CLEAN);
             let clean = clean.filter(|clean| !clean.is_null() && **clean != "");
-            let clean = clean.cloned().unwrap_or_else(|| json!(CleanPodPolicy::All));
+            let clean = clean.cloned().unwrap_or_else(|| json!(form.legacy.clean));
             v1.insert(POLICIES.to_owned(), json!({"cleanPodPolicy": flat(clean)}));
         }
         Some(spec) => {
@@ -98,7 +103,13 @@ pub(super) fn up(table: &RoleTable, form: &ListForm, content: &Sections) -> Sect
     v1
 }
 
-fn role_up(table: &RoleTable, name: &str, entry: &Value, spec: &Map<String, Value>) -> Value {
+fn role_up(
+    table: &RoleTable,
+    form: &ListForm,
+    (name, entry): (&str, &Value),
+    spec: &Map<String, Value>,
+) -> Value {
+    let said = |field: &str| spec.get(field).filter(|_| form.has(field));
     let mut new = Map::new();
     let mut copy = |key: &str| {
         if let Some(value) = entry.get(key) {
@@ -110,17 +121,17 @@ fn role_up(table: &RoleTable, name: &str, entry: &Value, spec: &Map<String, Valu
     new.insert("restartPolicy".to_owned(), json!(RestartPolicy::ExitCode));
     if let (Some(role), Some(template)) = (table.find(name), new.get_mut("template")) {
         let place = Place::of(table, role);
-        if let Some(port) = entry.get(PORT).and_then(Value::as_i64) {
+        if let Some(port) = entry.get(form.legacy.port_field).and_then(Value::as_i64) {
             place.set(template, port);
         }
         let container = place.container(template).and_then(Value::as_object_mut);
-        if let (Some(container), Some(image)) = (container, spec.get("mxImage")) {
+        if let (Some(container), Some(image)) = (container, said("mxImage")) {
             if container.get("image").is_some_and(|image| image == "") {
                 container.shift_remove("image");
             }
             default(container, "image", || image.clone());
         }
-        let scheduler = spec.get("schedulerName").and_then(Value::as_str);
+        let scheduler = said("schedulerName").and_then(Value::as_str);
         let pod = template.get_mut(SPEC).and_then(Value::as_object_mut);
         if let (Some(scheduler), Some(pod)) = (scheduler.filter(|name| !name.is_empty()), pod) {
             pod.insert("schedulerName".to_owned(), scheduler.into());
@@ -134,9 +145,13 @@ pub(super) fn down(table: &RoleTable, form: &ListForm, v1: &Sections) -> Section
     let mut content = Sections::new();
     match v1.get(SPEC) {
         Some(Value::Object(_)) => {
-            let clean = policy(v1, "cleanPodPolicy").cloned();
-            let clean = clean.unwrap_or_else(|| json!(CleanPodPolicy::default()));
-            content.insert(SPEC.to_owned(), json!({"cleanupPodPolicy": clean}));
+            let mut spec = Map::new();
+            if form.has(CLEAN) {
+                let clean = policy(v1, "cleanPodPolicy").cloned();
+                let clean = clean.unwrap_or_else(|| json!(CleanPodPolicy::default()));
+                spec.insert(CLEAN.to_owned(), clean);
+            }
+            content.insert(SPEC.to_owned(), Value::Object(spec));
             content.insert(LISTED.to_owned(), Value::Object(listed(table, v1)));
         }
         Some(spec) => {

@@ -3,7 +3,7 @@
 use super::{Replica, Spec};
 use crate::conversion::Said;
 use crate::problem::Problem;
-use crate::role::{LabelValue, RestartPolicy, RoleTable};
+use crate::role::{Env, LabelValue, RestartPolicy, RoleTable};
 use crate::schema::rule::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief};
 
 /// Stands for a runtime id that follows from a uid that the job does not have yet. No name of an
@@ -15,6 +15,8 @@ pub const NO_RUN: &str = "RRRR";
 pub struct Profile {
     /// Labels of pods and services beside those of every job.
     pub labels: &'static [(&'static str, LabelValue)],
+    /// Environment of its replicas, where their mode has one.
+    pub env: &'static [Env],
     /// The replica that alone decides when the job has succeeded; `None`: the chief roles of its
     /// mode do.
     pub chief: Option<Replica>,
@@ -44,6 +46,7 @@ pub(super) fn apply(
 ) -> Result<Spec, Problem> {
     spec.profile = Profile {
         labels: said.form.legacy.labels,
+        env: said.form.legacy.env,
         chief: Some(chief(table, said, &spec)?),
         permanent_reasons: said.form.legacy.permanent_reasons,
     };

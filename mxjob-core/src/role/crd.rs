@@ -1,7 +1,10 @@
 //! The custom resource that a role set makes: its names, and what its older versions say that the
 //! roles' declarations do not. Part of the role table.
 
-/// The names of a custom resource, which is stored at `v1`.
+use super::{Env, Source};
+use crate::api::v1::CleanPodPolicy;
+
+/// The names of a custom resource, which is stored at `v1` unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Crd {
@@ -17,6 +20,9 @@ pub struct Crd {
     pub short_names: &'static [&'static str],
     /// Its versions before `v1`; `None`: there are none.
     pub legacy: Option<&'static Legacy>,
+    /// Name of the one version of a resource that is served and stored as a list of roles, as
+    /// [`Legacy`] says; `None`: it is stored at `v1`.
+    pub alone: Option<&'static str>,
 }
 
 impl Crd {
@@ -24,6 +30,13 @@ impl Crd {
     pub const MXJOB: Self = Self {
         legacy: Some(&Legacy::MXJOB),
         ..Self::new("kubeflow.org", "MXJob", "mxjobs", "mxjob", &["mxj"])
+    };
+
+    /// The custom resource that jobs of an older group have.
+    pub const FIORAVANZO: Self = Self {
+        legacy: Some(&Legacy::FIORAVANZO),
+        alone: Some("v1alpha1"),
+        ..Self::new("fioravanzo.org", "MXJob", "mxjobs", "mxjob", &[])
     };
 
     /// A custom resource of these names.
@@ -41,6 +54,7 @@ impl Crd {
             singular,
             short_names,
             legacy: None,
+            alone: None,
         }
     }
 
@@ -50,7 +64,8 @@ impl Crd {
     }
 }
 
-/// The older versions of a custom resource.
+/// The older versions of a custom resource. What is said of v1alpha1 is so of a resource that has no
+/// other version, whatever that is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Legacy {
@@ -58,12 +73,22 @@ pub struct Legacy {
     pub retryable_exit_codes: &'static [&'static str],
     /// The mode that every v1alpha1 job runs in.
     pub mode: &'static str,
-    /// The role of a v1alpha1 entry that names none, and the chief of a local job.
+    /// The role of a v1alpha1 entry that names none.
+    pub entry: &'static str,
+    /// The chief of a local v1alpha1 job.
     pub worker: &'static str,
     /// The chief of a v1alpha1 job that names none.
     pub chief: &'static str,
     /// The image of a v1alpha1 container that names none.
     pub image: &'static str,
+    /// What v1alpha1 calls the port of an entry.
+    pub port_field: &'static str,
+    /// Fields of a v1alpha1 spec that this resource does not have.
+    pub absent: &'static [&'static str],
+    /// Which pods of a v1alpha1 job go in the end when it does not say.
+    pub clean: CleanPodPolicy,
+    /// Environment of a v1alpha1 job, where its mode has one.
+    pub env: &'static [Env],
     /// Labels of the pods and services of a v1alpha1 job, beside those of every job.
     pub labels: &'static [(&'static str, LabelValue)],
     /// Reasons of a container that ended in a v1alpha1 job for good, whatever its exit code.
@@ -91,17 +116,40 @@ impl Legacy {
     pub const MXJOB: Self = Self {
         retryable_exit_codes: &["130", "137-138", "143"],
         mode: "MXTrain",
+        entry: "Worker",
         worker: "Worker",
         chief: "Scheduler",
         image: "jzp1025/mxnet:test",
-        labels: &[
-            ("kubeflow.org", LabelValue::Text("")),
-            ("app", LabelValue::Text("mxnet-job")),
-            ("mx_job_name", LabelValue::Job),
-            ("runtime_id", LabelValue::Run),
-            ("job_type", LabelValue::Role),
-            ("task_index", LabelValue::Index),
-        ],
+        port_field: "PsRootPort",
+        absent: &[],
+        clean: CleanPodPolicy::All,
+        env: &[],
+        labels: &labels("kubeflow.org"),
         permanent_reasons: &["OOMKilled"],
     };
+
+    /// Of `mxjobs.fioravanzo.org`.
+    pub const FIORAVANZO: Self = Self {
+        retryable_exit_codes: &["128-255"],
+        entry: "Scheduler",
+        image: "stefanofioravanzo/mxnet:1.3.0",
+        port_field: "mxPort",
+        absent: &["jobMode", "cleanupPodPolicy"],
+        clean: CleanPodPolicy::None,
+        env: &[Env::new("PS_VERBOSE", Source::Default("2"))],
+        labels: &labels("fioravanzo.org"),
+        ..Self::MXJOB
+    };
+}
+
+/// The labels of all older operators, under their own mark.
+const fn labels(mark: &'static str) -> [(&'static str, LabelValue); 6] {
+    [
+        (mark, LabelValue::Text("")),
+        ("app", LabelValue::Text("mxnet-job")),
+        ("mx_job_name", LabelValue::Job),
+        ("runtime_id", LabelValue::Run),
+        ("job_type", LabelValue::Role),
+        ("task_index", LabelValue::Index),
+    ]
 }

@@ -7,10 +7,19 @@ use super::{Legacy, RoleId, RoleTable};
 pub struct ListForm {
     /// What was declared.
     pub legacy: &'static Legacy,
-    /// The role of an entry that names none, and the chief of a local job.
+    /// The role of an entry that names none.
+    pub entry: RoleId,
+    /// The chief of a local job.
     pub worker: RoleId,
     /// The chief of a job that names none.
     pub chief: RoleId,
+}
+
+impl ListForm {
+    /// The resource has that field of a spec.
+    pub fn has(&self, field: &str) -> bool {
+        !self.legacy.absent.contains(&field)
+    }
 }
 
 impl RoleTable {
@@ -20,6 +29,7 @@ impl RoleTable {
         self.mode(legacy.mode)?;
         Some(ListForm {
             legacy,
+            entry: self.find(legacy.entry)?,
             worker: self.find(legacy.worker)?,
             chief: self.find(legacy.chief)?,
         })

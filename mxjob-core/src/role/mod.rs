@@ -1,5 +1,6 @@
 //! What a role set is: the trait that `#[derive(ReplicaRole)]` implements and the table behind it.
 
+mod apis;
 #[doc(hidden)]
 pub mod by_name;
 mod crd;
@@ -17,6 +18,7 @@ pub mod table;
 use std::fmt;
 use std::hash::Hash;
 
+pub use apis::apis;
 pub use crd::{Crd, LabelValue, Legacy};
 pub use custom::{Custom, Customized, EditPod, Peers};
 pub use env::{Env, Source};

@@ -3,6 +3,8 @@
 //! Every struct is made by a `const fn new` with the keys that must be there and changed by
 //! `const fn` setters, so that a table written by hand keeps compiling when a key is added.
 
+use crate::api::Version;
+
 use super::{Crd, EditPod, Env, RestartPolicy, RoleId};
 
 /// Most roles of a set: what the API server's cost budget for rules has room for.
@@ -80,9 +82,21 @@ impl RoleTable {
         self
     }
 
-    /// The operator's name in labels and events, like `mxjob-controller`.
+    /// The operator's name in labels and events, like `mxjob-controller`. Services find their pods by
+    /// it, so a job of an older group has another one than the job of that name beside it.
     pub fn operator(&self) -> String {
-        format!("{}-controller", self.crd.singular)
+        let Crd {
+            singular, group, ..
+        } = self.crd;
+        match self.crd.alone {
+            None => format!("{singular}-controller"),
+            Some(_) => format!("{singular}-controller.{group}"),
+        }
+    }
+
+    /// What `apiVersion` says of a stored object, like `kubeflow.org/v1`.
+    pub fn api_version(&self) -> String {
+        Version::stored(self).full(self)
     }
 
     /// The value of `runPolicy.managedBy` that means this operator, like

@@ -1,20 +1,25 @@
 //! The CustomResourceDefinitions of a role set as manifest files.
 
 use super::crd;
-use crate::role::ReplicaRole;
+use crate::role::{ReplicaRole, RoleTable, apis};
 
-/// The CustomResourceDefinitions of the role set `R`, for a build script to write.
+/// The CustomResourceDefinitions of the role set `R`, one for each of its APIs, for a build script to
+/// write.
 pub fn crds<R: ReplicaRole>() -> Crds {
-    let definition = crd(R::TABLE);
+    Crds {
+        files: apis::<R>().map(file).collect(),
+    }
+}
+
+fn file(table: &'static RoleTable) -> (String, String) {
+    let definition = crd(table);
     let name = format!(
         "{}_{}.yaml",
         definition.spec.group, definition.spec.names.plural
     );
     // Plain data with text keys always renders.
     let text = serde_saphyr::to_string(&definition).unwrap_or_default();
-    Crds {
-        files: vec![(name, format!("{GENERATED}{text}"))],
-    }
+    (name, format!("{GENERATED}{text}"))
 }
 
 /// How every generated file starts.

@@ -71,9 +71,9 @@ pub fn crd(table: &'static RoleTable) -> CustomResourceDefinition {
 
 fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefinitionVersion {
     CustomResourceDefinitionVersion {
-        name: version.name().to_owned(),
+        name: version.name_in(table).to_owned(),
         served: true,
-        storage: version == Version::V1,
+        storage: version == Version::stored(table),
         schema: Some(CustomResourceValidation {
             open_api_v3_schema: Some(of(table, version)),
         }),
@@ -122,6 +122,7 @@ fn whole(
     status: JSONSchemaProps,
 ) -> JSONSchemaProps {
     let kind = table.crd.kind;
+    let version = version.name_in(table);
     let mut root = object(&format!(
         "{kind} {version}: the replicas of a job and how they run together."
     ));

@@ -7,10 +7,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 
 use super::generate::{self, Descriptions};
 use super::place::edit;
-use super::rule::{ListRule, Rule};
+use super::rule::{ListRule, Rule, cel};
 use super::{attach, bounds, describe_roles, status, whole};
 use crate::api::{Version, v1alpha1, v1beta1};
-use crate::role::RoleTable;
+use crate::role::{ListForm, RoleTable};
 
 /// Where the service of the operator's webhook is, until an operator says that it is elsewhere.
 pub const WEBHOOK_NAMESPACE: &str = "mxjob-system";
@@ -69,5 +69,37 @@ pub(super) fn v1alpha1_without_rules(table: &RoleTable) -> JSONSchemaProps {
     let status = status::schema::<v1alpha1::JobStatus>();
     let mut root = whole(table, Version::V1Alpha1, spec, status);
     bounds::apply_to_list(&mut root, table);
+    if let Some(form) = table.list_form() {
+        put_into_words(&mut root, table, form);
+    }
     root
+}
+
+/// The fields that the resource has, as it calls them, with what they are by default.
+fn put_into_words(root: &mut JSONSchemaProps, table: &RoleTable, form: ListForm) {
+    edit(root, "spec", &mut |spec| {
+        let fields = spec.properties.as_mut().into_iter();
+        fields.for_each(|fields| fields.retain(|field, _| form.has(field)));
+    });
+    let role = |id| table.role(id).name.to_ascii_uppercase();
+    let roles: Vec<_> = table.listed_roles().map(role).collect();
+    let kind = format!(
+        "{}; default {}.",
+        cel::either(roles.iter().map(String::as_str)),
+        role(form.entry)
+    );
+    let port = table.port.number;
+    let port = format!("The port that the scheduler listens on; default {port}.");
+    edit(root, "spec.replicaSpecs.[]", &mut |entry| {
+        let Some(fields) = &mut entry.properties else {
+            return;
+        };
+        if let Some(node) = fields.get_mut("mxReplicaType") {
+            node.description = Some(kind.clone());
+        }
+        if let Some(mut node) = fields.remove("PsRootPort") {
+            node.description = Some(port.clone());
+            fields.insert(form.legacy.port_field.to_owned(), node);
+        }
+    });
 }

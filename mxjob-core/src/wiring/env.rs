@@ -39,13 +39,18 @@ pub(crate) fn declared(spec: &Spec, role: &RoleSpec) -> impl Iterator<Item = &'s
     } else {
         &[]
     };
+    let of_job = if of_mode.is_empty() {
+        &[]
+    } else {
+        spec.profile.env
+    };
     // The mode's block is left out whole; so is what a role adds to it when it says where to meet.
     let of_role = if of_mode.is_empty() && role.role.mode_env && !spec.mode.env.is_empty() {
         &[]
     } else {
         whole(role.role.env)
     };
-    of_mode.iter().chain(of_role)
+    of_mode.iter().chain(of_job).chain(of_role)
 }
 
 fn variable(wiring: &Wiring<'_>, env: &Env, role: &RoleSpec, replica: Replica) -> Option<Variable> {

@@ -134,7 +134,7 @@ impl<'a> Wiring<'a> {
 
     fn owner(&self) -> OwnerReference {
         OwnerReference {
-            api_version: format!("{}/v1", self.job.table.crd.group),
+            api_version: self.job.table.api_version(),
             kind: self.job.table.crd.kind.to_owned(),
             name: self.job.meta.name.clone(),
             uid: self.job.meta.uid.clone(),

@@ -110,7 +110,7 @@ pub(super) fn all<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// `Scheduler, Server or Worker`.
-pub(super) fn either<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub(in crate::schema) fn either<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     joined(names, "or")
 }
 

@@ -2,7 +2,7 @@
 //! renderings side by side: [`Rule::validation`], the CEL that the API server runs, and
 //! [`Rule::verdict`], the same in Rust. On one object they say the same.
 
-mod cel;
+pub(super) mod cel;
 mod edit;
 mod list;
 mod mode;

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::jobs::{Edge, edge};
 use super::parity::{Write, plain, runner};
 use crate::api::v1alpha1::JobSpec;
+use crate::role::apis;
 use crate::schema::rule::{ListRule, ListSubject};
 use crate::schema::{attach, older};
-use crate::{MxRole, ReplicaRole};
+use crate::{MxRole, RoleTable};
 
 /// One of these, or nothing.
 fn maybe(values: Vec<Value>) -> impl Strategy<Value = Option<Value>> {
@@ -125,8 +126,9 @@ fn job() -> impl Strategy<Value = Value> {
 }
 
 /// A job and what somebody made of it: often the same but for one thing.
-fn edited() -> impl Strategy<Value = (Value, Value)> {
-    (job(), job(), 0..8_u8).prop_map(|(mut old, other, what)| {
+fn edited(table: &'static RoleTable) -> impl Strategy<Value = (Value, Value)> {
+    let port_field = table.list_form().unwrap().legacy.port_field;
+    (job(), job(), 0..8_u8).prop_map(move |(mut old, other, what)| {
         let mut new = old.clone();
         match what {
             3 => new["spec"]["mxImage"] = json!("newer"),
@@ -134,7 +136,7 @@ fn edited() -> impl Strategy<Value = (Value, Value)> {
             5 => {
                 for (job, port) in [(&mut old, 9000), (&mut new, 9001)] {
                     if let Some(entry) = job.pointer_mut("/spec/replicaSpecs/0") {
-                        entry["PsRootPort"] = json!(port);
+                        entry[port_field] = json!(port);
                     }
                 }
             }
@@ -155,23 +157,24 @@ fn edited() -> impl Strategy<Value = (Value, Value)> {
 }
 
 struct Rules {
+    table: &'static RoleTable,
     all: Vec<(ListRule, String)>,
     schema: CompiledSchema,
 }
 
 impl Rules {
-    fn of(write: Write) -> Self {
-        let mut root = older::v1alpha1_without_rules(MxRole::TABLE);
+    fn of(table: &'static RoleTable, write: Write) -> Self {
+        let mut root = older::v1alpha1_without_rules(table);
         let mut attached = |rule: ListRule| {
-            let validation = plain(rule.validation(MxRole::TABLE), write);
+            let validation = plain(rule.validation(table), write);
             attach(&mut root, &validation);
             (rule, validation.rule)
         };
-        let all = ListRule::of(MxRole::TABLE);
+        let all = ListRule::of(table);
         let all = all.into_iter().map(&mut attached).collect();
         let schema = compile_schema(&serde_json::to_value(&root).unwrap());
         assert!(!schema.has_errors());
-        Self { all, schema }
+        Self { table, all, schema }
     }
 
     /// Judges both ways; which rules refused.
@@ -195,7 +198,7 @@ impl Rules {
         let mut refused = Vec::new();
         for (rule, text) in &self.all {
             let cel: Vec<_> = errors.iter().filter(|error| error.rule == *text).collect();
-            let rust = rule.verdict(MxRole::TABLE, &subject);
+            let rust = rule.verdict(self.table, &subject);
             prop_assert_eq!(
                 cel.is_empty(),
                 rust.is_empty(),
@@ -233,10 +236,26 @@ fn every_rule_has_said_both(
     assert!(judged.iter().any(Vec::is_empty), "no job was right");
 }
 
+/// The resources that have a list of roles.
+fn resources() -> impl Iterator<Item = &'static RoleTable> {
+    apis::<MxRole>().filter(|table| table.list_form().is_some())
+}
+
 // contract: 3.13
 #[test]
 fn on_creations() {
-    let rules = Rules::of(Write::Creation);
+    assert_eq!(resources().count(), 2);
+    resources().for_each(creations);
+}
+
+// contract: 3.13
+#[test]
+fn on_edits() {
+    resources().for_each(edits);
+}
+
+fn creations(table: &'static RoleTable) {
+    let rules = Rules::of(table, Write::Creation);
     let judged = std::cell::RefCell::new(Vec::new());
     runner()
         .run(&job(), |job| {
@@ -252,13 +271,11 @@ fn on_creations() {
     });
 }
 
-// contract: 3.13
-#[test]
-fn on_edits() {
-    let rules = Rules::of(Write::Edit);
+fn edits(table: &'static RoleTable) {
+    let rules = Rules::of(table, Write::Edit);
     let judged = std::cell::RefCell::new(Vec::new());
     runner()
-        .run(&edited(), |(old, new)| {
+        .run(&edited(table), |(old, new)| {
             judged.borrow_mut().push(rules.agree(&new, Some(&old))?);
             Ok(())
         })

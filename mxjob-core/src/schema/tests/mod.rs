@@ -4,7 +4,7 @@ mod jobs;
 mod list;
 mod parity;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::rule::Rule;
 use super::*;
-use crate::role::{Crd, Mode, Port, RestartPolicy, Role};
+use crate::role::{Crd, Mode, Port, RestartPolicy, Role, apis};
 use crate::{MxRole, ReplicaRole};
 
 /// A made-up set: other names, three modes, ranges, a role with a container of its own.
@@ -220,15 +220,57 @@ fn names_and_columns_are_those_of_the_contract() {
 #[test]
 fn the_file_holds_the_definition() {
     let files: Vec<_> = crds::<MxRole>().into_iter().collect();
-    assert_eq!(files.len(), 1);
-    let (name, text) = &files[0];
-    assert_eq!(name, "kubeflow.org_mxjobs.yaml");
+    let names: Vec<_> = files.iter().map(|(name, _)| name.as_str()).collect();
+    let wanted = ["kubeflow.org_mxjobs.yaml", "fioravanzo.org_mxjobs.yaml"];
+    assert_eq!(names, wanted);
+    for ((_, text), table) in files.iter().zip(apis::<MxRole>()) {
+        assert!(
+            text.starts_with("# Generated from the role table"),
+            "{text:.80}"
+        );
+        let read: CustomResourceDefinition = serde_saphyr::from_str(text).unwrap();
+        assert_eq!(read, crd(table));
+    }
+}
+
+// contract: 12.18
+#[test]
+fn a_resource_of_an_older_group_has_one_version_with_its_own_fields() {
+    let table = apis::<MxRole>().last().unwrap();
+    let mut crd = crd(table);
+    let bytes = serde_json::to_string(&crd).unwrap().len();
+    println!("{bytes} bytes");
+    assert!(bytes < 150_000, "{bytes} bytes");
+    let schema = of(table, Version::V1Alpha1);
+    let (mut paths, mut about) = (BTreeSet::new(), BTreeMap::new());
+    each(&schema, "", &mut |path, node| {
+        if !path.contains(".template.") {
+            paths.insert(path.to_owned());
+            about.insert(path.to_owned(), node.description.clone());
+        }
+    });
+    for there in ["mxPort", "mxReplicaType", "replicas", "template"] {
+        let path = format!(".spec.replicaSpecs.[].{there}");
+        assert!(paths.contains(&path), "{paths:?}");
+    }
+    for gone in ["jobMode", "cleanupPodPolicy", "replicaSpecs.[].PsRootPort"] {
+        assert!(!paths.contains(&format!(".spec.{gone}")), "{paths:?}");
+    }
+    let text = |field: &str| {
+        about[&format!(".spec.replicaSpecs.[].{field}")]
+            .clone()
+            .unwrap()
+    };
     assert!(
-        text.starts_with("# Generated from the role table"),
-        "{text:.80}"
+        text("mxPort").ends_with("default 9000."),
+        "{}",
+        text("mxPort")
     );
-    let read: CustomResourceDefinition = serde_saphyr::from_str(text).unwrap();
-    assert_eq!(read, crd(MxRole::TABLE));
+    assert!(text("mxReplicaType").ends_with("default SCHEDULER."));
+    for version in &mut crd.spec.versions {
+        version.schema = None;
+    }
+    insta::assert_yaml_snapshot!(crd);
 }
 
 /// The rules as the API server gets them; the same texts that a kube-apiserver 1.36 was shown to

@@ -10,8 +10,13 @@ use crate::schema::Place;
 use crate::schema::rule::{Validation, cel};
 
 const RUNTIME_ID: &str = "is immutable: the names of the job's pods are made of it";
-const TEMPLATE: &str = "the template of a role, its PsRootPort, mxImage and schedulerName can be edited only when \
-                        the job has ended";
+
+fn only_at_the_end(form: ListForm) -> String {
+    let port = form.legacy.port_field;
+    format!(
+        "the template of a role, its {port}, mxImage and schedulerName can be edited only when the job has ended"
+    )
+}
 
 pub(super) fn runtime_id_cel() -> Validation {
     Validation::new(
@@ -79,8 +84,11 @@ pub(super) fn templates_cel(table: &RoleTable, form: ListForm) -> Validation {
         role_of(table, form, "f")
     );
     // A port that one side leaves to the default is not compared: an apply leaves it out again.
-    let same = "has(e.template) && has(f.template) && e.template == f.template && \
-                (!has(e.PsRootPort) || !has(f.PsRootPort) || e.PsRootPort == f.PsRootPort)";
+    let port = form.legacy.port_field;
+    let same = format!(
+        "has(e.template) && has(f.template) && e.template == f.template && \
+         (!has(e.{port}) || !has(f.{port}) || e.{port} == f.{port})"
+    );
     let kept = |field: &str, default: &str| {
         let value = |of: &str| format!("(has({of}.spec.{field}) ? {of}.spec.{field} : {default})");
         format!("{} == {}", value("self"), value("oldSelf"))
@@ -93,7 +101,7 @@ pub(super) fn templates_cel(table: &RoleTable, form: ListForm) -> Validation {
             "!{there} || {finished} || \
              ({image} && {scheduler} && {new}.all(e, {old}.all(f, {differ} || ({same}))))"
         ),
-        TEMPLATE,
+        only_at_the_end(form),
     )
     .about(".spec.replicaSpecs")
 }
@@ -118,6 +126,6 @@ pub(super) fn templates(table: &RoleTable, form: ListForm, job: &ListSubject<'_>
     let scheduler = |spec: &JobSpec| spec.scheduler_name.clone().unwrap_or_default();
     let edited =
         template_edited || image(old) != image(job.spec) || scheduler(old) != scheduler(job.spec);
-    let problem = edited.then(|| Problem::error("spec.replicaSpecs", TEMPLATE));
+    let problem = edited.then(|| Problem::error("spec.replicaSpecs", only_at_the_end(form)));
     problem.into_iter().collect()
 }

@@ -1,5 +1,6 @@
 //! Rules about all entries together.
 
+use super::MODE;
 use super::words::{
     DIST, LOCAL, NO_CHIEF, NO_REPLICA, count, entries, every, missing_chief, replicas_of,
     role_named, role_of, word,
@@ -181,8 +182,11 @@ pub(super) fn chief_cel(table: &RoleTable, form: ListForm) -> Validation {
         "self.replicaSpecs.exists(f, {} == {chief})",
         role_of(table, form, "f")
     );
-    let is_dist =
-        format!("(has(self.jobMode) && self.jobMode != '' ? self.jobMode == '{DIST}' : {there})");
+    let is_dist = if form.has(MODE) {
+        format!("(has(self.jobMode) && self.jobMode != '' ? self.jobMode == '{DIST}' : {there})")
+    } else {
+        there
+    };
     let name = format!(
         "({named} ? self.terminationPolicy.chief.replicaName : {is_dist} ? {chief} : {worker})"
     );
@@ -207,6 +211,7 @@ pub(super) fn chief(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Pr
     let named = spec.termination_policy.as_ref();
     let named = named.and_then(|policy| policy.chief.as_ref());
     let mode = spec.job_mode.as_deref().filter(|mode| !mode.is_empty());
+    let mode = mode.filter(|_| form.has(MODE));
     let is_dist = mode.map_or_else(
         || entries(spec).any(|(_, entry)| role_named(table, form, entry) == chief),
         |mode| mode == DIST,

@@ -13,6 +13,9 @@ use crate::api::v1alpha1::JobSpec;
 use crate::problem::Problem;
 use crate::role::{ListForm, RoleId, RoleTable};
 
+/// Field of a spec that says whether a job has a scheduler.
+const MODE: &str = "jobMode";
+
 /// A rule about a list of roles.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -61,7 +64,7 @@ pub struct ListSubject<'a> {
 }
 
 impl ListRule {
-    /// The rules of a role set; none: it has no `v1alpha1`.
+    /// The rules of a role set; none: it has no list form.
     pub fn of(table: &'static RoleTable) -> Vec<Self> {
         let Some(form) = table.list_form() else {
             return Vec::new();
@@ -81,7 +84,8 @@ impl ListRule {
             let required = role.requires.iter().filter_map(|name| table.find(name));
             rules.extend(required.map(|other| Self::Requires(form, id, other)));
         }
-        rules.extend([Self::Local(form), Self::Policy, Self::Chief(form)]);
+        rules.extend(form.has(MODE).then_some(Self::Local(form)));
+        rules.extend([Self::Policy, Self::Chief(form)]);
         rules.extend([Self::Container, Self::Image, Self::Name]);
         rules.push(Self::PodNames(form));
         rules.push(Self::Templates(form));

@@ -42,8 +42,8 @@ pub(super) fn words(table: &RoleTable) -> Vec<String> {
 /// The role of the entry `entry`.
 pub(super) fn role_of(table: &RoleTable, form: ListForm, entry: &str) -> String {
     let field = format!("{entry}.mxReplicaType");
-    let worker = cel::text(&word(table, form.worker));
-    format!("(has({field}) && {field} != '' ? {field} : {worker})")
+    let silent = cel::text(&word(table, form.entry));
+    format!("(has({field}) && {field} != '' ? {field} : {silent})")
 }
 
 /// The replicas of the entry `entry`.
@@ -62,7 +62,7 @@ pub(super) fn role_named(table: &RoleTable, form: ListForm, entry: &ReplicaSpec)
         .mx_replica_type
         .clone()
         .filter(|name| !name.is_empty());
-    given.unwrap_or_else(|| word(table, form.worker))
+    given.unwrap_or_else(|| word(table, form.entry))
 }
 
 /// The replicas of an entry.

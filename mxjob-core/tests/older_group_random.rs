@@ -1,0 +1,126 @@
+//! Random jobs of an older group, and what is stored of any shape.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod versions;
+
+use mxjob_core::api::Version;
+use mxjob_core::api::v1::JobStatus;
+use mxjob_core::conversion::{Stored, convert};
+use mxjob_core::role::apis;
+use mxjob_core::{Job, MxRole, RoleTable};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn table() -> &'static RoleTable {
+    let mut older = apis::<MxRole>().filter(|table| table.crd.group == "fioravanzo.org");
+    older.next().unwrap()
+}
+
+fn to(version: Version, object: &Value) -> Value {
+    convert(table(), object.clone(), version).unwrap()
+}
+
+fn read(object: &Value) -> (Job, Stored) {
+    Stored::read(table(), object)
+}
+
+/// A manifest of that group, as a user may write it.
+fn written() -> impl Strategy<Value = Value> {
+    versions::written(Version::V1Alpha1).prop_map(|mut object| {
+        object["apiVersion"] = json!("fioravanzo.org/v1alpha1");
+        let spec = object["spec"].as_object_mut().unwrap();
+        spec.remove("jobMode");
+        spec.remove("cleanupPodPolicy");
+        for entry in spec["replicaSpecs"].as_array_mut().unwrap() {
+            let entry = entry.as_object_mut().unwrap();
+            if let Some(port) = entry.remove("PsRootPort") {
+                entry.insert("mxPort".to_owned(), port);
+            }
+            // Two entries without a role would be of one.
+            if entry.get("mxReplicaType").is_none() {
+                entry.insert("mxReplicaType".to_owned(), json!("WORKER"));
+            }
+        }
+        object
+    })
+}
+
+/// Everything of `written` is in `shown`, where it was.
+fn has(shown: &Value, written: &Value) -> bool {
+    match (written, shown) {
+        (Value::Object(written), Value::Object(shown)) => {
+            let mut fields = written.iter();
+            fields.all(|(key, value)| shown.get(key).is_some_and(|shown| has(shown, value)))
+        }
+        (Value::Array(written), Value::Array(shown)) => {
+            written.len() == shown.len()
+                && written
+                    .iter()
+                    .zip(shown)
+                    .all(|(written, shown)| has(shown, written))
+        }
+        _ => written == shown,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None, max_global_rejects: 60_000, ..ProptestConfig::with_cases(400)
+    })]
+
+    // contract: 12.18
+    #[test]
+    fn a_spec_comes_back_with_its_defaults_shown(object in written()) {
+        let shown = to(Version::V1Alpha1, &to(Version::V1, &object));
+        prop_assert!(has(&shown["spec"], &object["spec"]), "{}\n{}", object, shown);
+        let again = to(Version::V1Alpha1, &to(Version::V1, &shown));
+        prop_assert_eq!(&again, &shown);
+        prop_assert_eq!(&shown["metadata"], &object["metadata"]);
+    }
+
+    // contract: 12.19
+    #[test]
+    fn a_job_is_the_same_with_its_defaults_stored(object in written()) {
+        let (job, form) = read(&object);
+        prop_assume!(form.spec(&job).is_some());
+        let mut stored = object.clone();
+        stored["spec"] = form.spec(&job).unwrap().clone();
+        prop_assert!(has(&stored["spec"], &object["spec"]));
+        let spec = |object: &Value| to(Version::V1, object)["spec"].clone();
+        prop_assert_eq!(spec(&stored), spec(&object));
+        let (again, form) = read(&stored);
+        prop_assert_eq!(&again.meta.run, &job.meta.run);
+        prop_assert_eq!(form.spec(&again), None);
+    }
+
+    // contract: 12.18
+    #[test]
+    fn a_status_comes_back_as_it_was_written(object in written(), status in versions::status()) {
+        let status: JobStatus = serde_json::from_value(status).unwrap();
+        let (_, form) = read(&object);
+        let mut stored = object;
+        stored["status"] = form.status(&status);
+        prop_assert!(stored["status"]["phase"].is_string(), "{}", stored);
+        prop_assert!(stored["status"].get("conditions").is_none(), "{}", stored);
+        prop_assert_eq!(read(&stored).0.status, status);
+    }
+
+    #[test]
+    fn an_object_of_any_shape_is_read(spec in versions::any_shape(), status in versions::any_shape()) {
+        let mut object = versions::object(Version::V1Alpha1, spec);
+        object["apiVersion"] = json!("fioravanzo.org/v1alpha1");
+        object["status"] = status;
+        let (job, form) = read(&object);
+        if job.spec.is_err() {
+            prop_assert_eq!(form.spec(&job), None);
+        }
+        let written = form.status(&JobStatus::default());
+        prop_assert!(written.is_object());
+    }
+}
