@@ -28,6 +28,21 @@ fn prints_what_the_repository_holds() {
     );
 }
 
+// contract: 11.4, 12.18
+#[test]
+fn prints_that_of_an_older_api_when_it_is_asked_for() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let stored = fs::read(root.join("crds/fioravanzo.org_mxjobs.yaml")).unwrap();
+    let printed = crds(root, &["--api", "fioravanzo.org"]).stdout;
+    assert!(
+        printed == stored,
+        "crds/fioravanzo.org_mxjobs.yaml is not what `mxjob crds` prints: `cargo build -p crds`"
+    );
+    let own = fs::read(root.join("crds/kubeflow.org_mxjobs.yaml")).unwrap();
+    let both = crds(root, &["--api", "kubeflow.org,fioravanzo.org"]).stdout;
+    assert!(both == [own, b"---\n".to_vec(), stored].concat());
+}
+
 #[test]
 fn prints_those_of_the_api_that_is_named_once() {
     let folder = TempDir::new().unwrap();
@@ -73,7 +88,13 @@ fn the_operator_knows_the_same_apis() {
     };
     assert_eq!(operator("x.org").status.code(), Some(2));
     // Past its arguments: there is no such kubeconfig.
-    assert_eq!(operator("kubeflow.org").status.code(), Some(1));
+    for known in [
+        "kubeflow.org",
+        "fioravanzo.org",
+        "kubeflow.org,fioravanzo.org",
+    ] {
+        assert_eq!(operator(known).status.code(), Some(1), "{known}");
+    }
 }
 
 // contract: 11.4

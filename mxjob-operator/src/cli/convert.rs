@@ -8,7 +8,7 @@ use mxjob_core::api::Version;
 use mxjob_core::{RoleTable, conversion};
 
 use super::{UNUSABLE, output};
-use crate::manifest::{errors, load_manifests, plural};
+use crate::manifest::{Manifest, errors, load_manifests, plural};
 
 /// What to convert.
 #[derive(Args, Clone, Debug)]
@@ -22,10 +22,10 @@ pub(super) struct ConvertArgs {
     to: String,
 }
 
-/// Prints the jobs of a manifest at another version; comments are not kept. What that version cannot
+/// Prints the jobs of a manifest at another version, those of an older API as jobs of the own one; comments are not kept. What that version cannot
 /// say is told.
-pub(super) fn run(table: &'static RoleTable, args: &ConvertArgs) -> ExitCode {
-    let jobs = match load_manifests(table, &args.file) {
+pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
+    let jobs = match load_manifests(apis, &args.file) {
         Ok(jobs) => jobs,
         Err(code) => return code,
     };
@@ -36,21 +36,27 @@ pub(super) fn run(table: &'static RoleTable, args: &ConvertArgs) -> ExitCode {
     let jobs = jobs.jobs;
     // The argument was checked against the versions that there are.
     let to = Version::parse(&args.to).unwrap_or(Version::V1);
+    let Some(own) = apis.first() else {
+        return ExitCode::from(UNUSABLE);
+    };
     let mut texts = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        let name = job.pointer("/metadata/name").cloned().unwrap_or_default();
-        let mut converted = match conversion::convert(table, job, to) {
+    for Manifest { mut object, .. } in jobs {
+        let name = object.pointer("/metadata/name").cloned();
+        let name = name.unwrap_or_default();
+        let mut lost = conversion::adopt(own, &mut object);
+        let mut converted = match conversion::convert(own, object, to) {
             Ok(converted) => converted,
             Err(error) => {
                 eprintln!("error: {error}");
                 return ExitCode::from(UNUSABLE);
             }
         };
-        for lost in conversion::forget(&mut converted) {
+        lost.extend(conversion::forget(&mut converted));
+        for lost in lost {
             let name = name.as_str().unwrap_or("a job");
             eprintln!("warning: {name}: {to} cannot say {lost}: left out");
         }
-        let errors = errors(table, to, &converted);
+        let errors = errors(own, to, &converted);
         if !errors.is_empty() {
             let name = name.as_str().unwrap_or("a job");
             eprintln!(

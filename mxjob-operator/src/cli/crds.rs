@@ -16,7 +16,7 @@ pub(super) struct CrdsArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Only those of this API group; give it more than once for more
+    /// Those of this API group; give it more than once for more
     #[arg(long, value_delimiter = ',', value_name = "GROUP")]
     api: Vec<String>,
 }

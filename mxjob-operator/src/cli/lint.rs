@@ -33,13 +33,13 @@ enum Format {
 }
 
 /// Checks manifests and prints what was found.
-pub(super) fn run(table: &'static RoleTable, args: &LintArgs) -> ExitCode {
+pub(super) fn run(apis: &[&'static RoleTable], args: &LintArgs) -> ExitCode {
     let mut findings = Findings::default();
     let (mut jobs, mut strangers, mut unreadable) = (0, 0, 0);
     for path in &args.files {
         match Input::read(path) {
             Ok(input) => {
-                let judged = judge(table, &input);
+                let judged = judge(apis, &input);
                 jobs += judged.jobs.len();
                 strangers += judged.strangers;
                 findings.add(judged.findings);

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use mxjob_core::api::Version;
+use mxjob_core::role::apis;
 use mxjob_core::{ReplicaRole, RoleTable};
 
 use crate::{controller, local};
@@ -39,7 +40,9 @@ enum Command {
     /// Run the operator: look after the jobs of a cluster until told to stop
     #[command(after_help = "Examples:
   mxjob operator --install-crds               with the kubeconfig of this shell
-  mxjob operator --namespace team-a           only the jobs of one namespace")]
+  mxjob operator --namespace team-a           only the jobs of one namespace
+  mxjob operator --api kubeflow.org,fioravanzo.org
+                                              the jobs of an older API as well")]
     Operator(controller::OperatorArgs),
 
     /// Run a job on this machine: its replicas as local processes, without a cluster
@@ -54,6 +57,7 @@ Exit codes: 0 the job succeeded, 1 it failed, 2 nothing was started, 130 interru
     #[command(after_help = "Examples:
   mxjob crds | kubectl apply --server-side -f -
   mxjob crds --out crds/
+  mxjob crds --api fioravanzo.org             that of an older API
 
 Exit codes: 0 printed or written, 2 an unknown API, or a folder that cannot be written.")]
     Crds(crds::CrdsArgs),
@@ -86,30 +90,33 @@ Exit codes: 0 printed, 2 the manifest is not valid.")]
 
 /// Does what the command line says.
 pub(crate) fn run<R: ReplicaRole>() -> ExitCode {
-    match parse(R::TABLE) {
-        Command::Operator(args) => controller::run::<R>(&args),
-        Command::Run(args) => local::run::<R>(args),
+    let apis: Vec<_> = apis::<R>().collect();
+    match parse(&apis) {
+        Command::Operator(args) => controller::run(&args, &apis),
+        Command::Run(args) => local::run(&apis, args),
         Command::Crds(args) => crds::run::<R>(&args),
-        Command::Lint(args) => lint::run(R::TABLE, &args),
-        Command::Convert(args) => convert::run(R::TABLE, &args),
-        Command::Plan(args) => plan::run(R::TABLE, &args),
+        Command::Lint(args) => lint::run(&apis, &args),
+        Command::Convert(args) => convert::run(&apis, &args),
+        Command::Plan(args) => plan::run(&apis, &args),
     }
 }
 
 /// Reads the arguments; wrong ones end the program with usage and exit code 2.
-fn parse(table: &RoleTable) -> Command {
+fn parse(apis: &[&RoleTable]) -> Command {
     // A downstream program has a name of its own, in its help too.
     let called = std::env::args_os().next().unwrap_or_default();
     let stem = Path::new(&called)
         .file_stem()
         .and_then(|stem| stem.to_str());
-    Cli::from_arg_matches(&command(table, stem.unwrap_or(NAME)).get_matches())
+    Cli::from_arg_matches(&command(apis, stem.unwrap_or(NAME)).get_matches())
         .unwrap_or_else(|error| error.exit())
         .command
 }
 
-/// The command line for a role set, of a program called `program`.
-fn command(table: &RoleTable, program: &str) -> clap::Command {
+/// The command line for a role set with these APIs, the own one first, of a program called `program`.
+fn command(apis: &[&RoleTable], program: &str) -> clap::Command {
+    const NONE: RoleTable = RoleTable::new(&[], &[]);
+    let table = apis.first().copied().unwrap_or(&NONE);
     let names = table.crd;
     let roles: Vec<_> = table.roles.iter().map(|role| role.name).collect();
     let about = format!(
@@ -121,7 +128,8 @@ fn command(table: &RoleTable, program: &str) -> clap::Command {
     // Which APIs there are is known with the role set only, so not where the flag is declared.
     let choosing = |command: clap::Command| {
         command.mut_arg("api", |api| {
-            api.value_parser([names.group]).default_value(names.group)
+            let groups: Vec<_> = apis.iter().map(|table| table.crd.group).collect();
+            api.value_parser(groups).default_value(names.group)
         })
     };
     let versions = |command: clap::Command| {
@@ -151,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_downstream_program_goes_by_its_own_name() {
-        let mut command = command(MxRole::TABLE, "my-jobs");
+        let mut command = command(&[MxRole::TABLE], "my-jobs");
         assert!(command.render_version().starts_with("my-jobs "));
         for subcommand in ["operator", "run", "crds", "lint", "convert", "plan"] {
             let found = command.find_subcommand_mut(subcommand).unwrap();
@@ -173,7 +181,7 @@ mod tests {
                 let line = ["mxjob", subcommand]
                     .into_iter()
                     .chain(more.iter().copied());
-                let matches = command(&table, NAME).try_get_matches_from(line)?;
+                let matches = command(&[&table], NAME).try_get_matches_from(line)?;
                 let (_, matches) = matches.subcommand().unwrap();
                 let apis = matches.get_many::<String>("api").unwrap();
                 Ok::<_, clap::Error>(apis.cloned().collect::<Vec<_>>())

@@ -11,7 +11,7 @@ use mxjob_core::{Job, RoleTable};
 use serde::Serialize;
 
 use super::{UNUSABLE, output};
-use crate::manifest::{ConfigFile, load_jobs};
+use crate::manifest::{ConfigFile, Manifest, load_jobs};
 
 /// What the owner reference says until the job is stored.
 const NO_UID: &str = "(known once the job is stored)";
@@ -28,8 +28,8 @@ pub(super) struct PlanArgs {
 }
 
 /// Prints the services and pods of the jobs in a manifest, in the order of their creation.
-pub(super) fn run(table: &'static RoleTable, args: &PlanArgs) -> ExitCode {
-    let jobs = match load_jobs(table, &args.file) {
+pub(super) fn run(apis: &[&'static RoleTable], args: &PlanArgs) -> ExitCode {
+    let jobs = match load_jobs(apis, &args.file) {
         Ok(jobs) => jobs,
         Err(code) => return code,
     };
@@ -40,7 +40,7 @@ pub(super) fn run(table: &'static RoleTable, args: &PlanArgs) -> ExitCode {
             return ExitCode::from(UNUSABLE);
         }
     };
-    for object in jobs {
+    for Manifest { table, object } in jobs {
         let mut job = Job::read(table, &object);
         NO_UID.clone_into(&mut job.meta.uid);
         // The manifest was judged: it has one.

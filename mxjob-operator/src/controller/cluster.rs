@@ -12,12 +12,10 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 use kube::{Api, Client, Resource};
-use mxjob_core::RoleTable;
-use mxjob_core::api::v1::JobStatus;
 use mxjob_core::plan::Target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::key::JobKey;
 use super::limit::Verdict;
@@ -46,9 +44,9 @@ pub(super) enum Refusal {
     /// The planner wants an object that the job's spec does not describe.
     #[error("the job has no such replica")]
     NoSuchReplica,
-    /// The server has taken the status and kept another one.
+    /// The server has taken a spec or status and kept another one.
     #[error(
-        "the server keeps less of the status than is written: update the CRDs, `mxjob crds | kubectl apply \
+        "the server keeps less of the job than is written: update the CRDs, `mxjob crds | kubectl apply \
          --server-side -f -`"
     )]
     Pruned,
@@ -96,18 +94,13 @@ impl Refusal {
 #[derive(Clone)]
 pub(super) struct Cluster {
     client: Client,
-    table: &'static RoleTable,
     throttle: Throttle,
 }
 
 impl Cluster {
     /// Sends requests with `client`, as `throttle` allows.
-    pub(super) fn new(client: Client, table: &'static RoleTable, throttle: Throttle) -> Self {
-        Self {
-            client,
-            table,
-            throttle,
-        }
+    pub(super) fn new(client: Client, throttle: Throttle) -> Self {
+        Self { client, throttle }
     }
 
     /// Each of the places, as soon as `job` may send a request for it.
@@ -129,19 +122,29 @@ impl Cluster {
         &self,
         job: &JobKey,
         version: &str,
-        status: &JobStatus,
+        status: &Value,
     ) -> Result<RawJob, Refusal> {
-        let patch = serde_json::from_value(json!([
-            {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
-            {"op": "add", "path": "/status", "value": status},
-        ]));
-        let patch = Patch::Json::<()>(
-            patch.map_err(|error| Refusal::Connection(kube::Error::SerdeError(error)))?,
-        );
-        let jobs = raw::jobs(&self.client, self.table, Some(&job.namespace));
-        let how = PatchParams::default();
+        let patch = replacement(version, "/status", status)?;
+        let (jobs, how) = (self.jobs(job), PatchParams::default());
         let written = jobs.patch_status(&job.name, &how, &patch);
         self.send(job, written).await
+    }
+
+    /// Replaces the spec, if the job is still at `version`.
+    pub(super) async fn write_spec(
+        &self,
+        job: &JobKey,
+        version: &str,
+        spec: &Value,
+    ) -> Result<RawJob, Refusal> {
+        let patch = replacement(version, "/spec", spec)?;
+        let (jobs, how) = (self.jobs(job), PatchParams::default());
+        self.send(job, jobs.patch(&job.name, &how, &patch)).await
+    }
+
+    /// The jobs beside this one.
+    fn jobs(&self, job: &JobKey) -> Api<RawJob> {
+        raw::jobs(&self.client, job.table(), Some(&job.namespace))
     }
 
     /// Creates a pod, service or ConfigMap.
@@ -176,7 +179,7 @@ impl Cluster {
 
     /// Reads the job; `None`: there is none.
     pub(super) async fn read_job(&self, job: &JobKey) -> Result<Option<RawJob>, Refusal> {
-        let jobs = raw::jobs(&self.client, self.table, Some(&job.namespace));
+        let jobs = self.jobs(job);
         self.send(job, jobs.get_opt(&job.name)).await
     }
 
@@ -229,7 +232,7 @@ impl Cluster {
         permit: Permit,
         uid: &str,
     ) -> Result<(), Refusal> {
-        let jobs = raw::jobs(&self.client, self.table, Some(&job.namespace));
+        let jobs = self.jobs(job);
         let how = DeleteParams::background().preconditions(only(uid));
         gone_is_fine(send(permit, jobs.delete(&job.name, &how)).await.map(drop))
     }
@@ -264,6 +267,16 @@ async fn send<T>(
         Verdict::Fine
     });
     result
+}
+
+/// Puts `value` at `path` of an object that is at `version`.
+fn replacement(version: &str, path: &str, value: &Value) -> Result<Patch<()>, Refusal> {
+    let patch = serde_json::from_value(json!([
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
+        {"op": "add", "path": path, "value": value},
+    ]));
+    let patch = patch.map_err(|error| Refusal::Connection(kube::Error::SerdeError(error)))?;
+    Ok(Patch::Json(patch))
 }
 
 fn only(uid: &str) -> Preconditions {

@@ -42,7 +42,7 @@ pub(super) enum CrdError {
 pub(super) fn missing(table: &RoleTable) -> String {
     let (plural, group) = (table.crd.plural, table.crd.group);
     format!(
-        "{plural}.{group} is not installed: run `mxjob crds | kubectl apply --server-side -f -`, or start the \
+        "{plural}.{group} is not installed: run `mxjob crds --api {group} | kubectl apply --server-side -f -`, or start the \
          operator with --install-crds; waiting for it"
     )
 }

@@ -183,25 +183,25 @@ impl Worker<'_> {
             }
             Action::DeletePod(target) => {
                 cluster.delete::<Pod>(key, permit, target).await?;
-                if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
+                if let Some(scope) = self.operator.shared.world().scope(key) {
                     scope.pods.doom(key, &target.name, &target.uid);
                 }
             }
             Action::DeleteService(target) => {
                 cluster.delete::<Service>(key, permit, target).await?;
-                if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
+                if let Some(scope) = self.operator.shared.world().scope(key) {
                     scope.services.doom(key, &target.name, &target.uid);
                 }
             }
             Action::DeleteConfigMap(target) => {
                 cluster.delete::<ConfigMap>(key, permit, target).await?;
-                if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
+                if let Some(scope) = self.operator.shared.world().scope(key) {
                     scope.config_maps.doom(key, &target.name, &target.uid);
                 }
             }
             Action::DeleteJob => {
                 cluster.delete_job(key, permit, &self.job.meta.uid).await?;
-                if let Some(scope) = self.operator.shared.world().scope(Some(&key.namespace)) {
+                if let Some(scope) = self.operator.shared.world().scope(key) {
                     scope.jobs.doom(key, &key.name, &self.job.meta.uid);
                 }
             }
@@ -220,24 +220,24 @@ impl Worker<'_> {
     /// not shown yet, or by somebody else.
     async fn look_who_is_there(&self, action: &Action) -> Result<Outcome, Refusal> {
         let (operator, key, name) = (self.operator, self.key, action.object(self.job));
-        let (cluster, table) = (&operator.cluster, operator.table);
+        let cluster = &operator.cluster;
         let stranger = match action {
             Action::CreatePod(..) => match cluster.read::<Pod>(key, &name).await? {
-                Some(pod) if watch::is_watched(table, key, &pod) => {
+                Some(pod) if watch::is_watched(key, &pod) => {
                     operator.created_pod(key, &pod);
                     return Ok(Outcome::Already);
                 }
-                found => found.map(|pod| Stranger::Pod(Box::new(watch::pod(table, &pod)))),
+                found => found.map(|pod| Stranger::Pod(Box::new(watch::pod(key.table(), &pod)))),
             },
             Action::CreateConfigMap => match cluster.read::<ConfigMap>(key, &name).await? {
-                Some(found) if watch::is_watched(table, key, &found) => {
+                Some(found) if watch::is_watched(key, &found) => {
                     operator.created_config_map(key, &found);
                     return Ok(Outcome::Already);
                 }
                 found => found.map(|found| Stranger::ConfigMap(ConfigMapView::of(&found))),
             },
             _ => match cluster.read::<Service>(key, &name).await? {
-                Some(service) if watch::is_watched(table, key, &service) => {
+                Some(service) if watch::is_watched(key, &service) => {
                     operator.created_service(key, &service);
                     return Ok(Outcome::Already);
                 }

@@ -27,13 +27,15 @@ mod throttle;
 mod unsaid;
 mod watch;
 mod world;
+mod write;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future;
-use mxjob_core::{ReplicaRole, RoleTable, conversion};
+use kube::Client;
+use mxjob_core::{RoleTable, conversion};
 
 pub(crate) use args::{LogFormat, OperatorArgs};
 pub(crate) use stop::Stop;
@@ -81,9 +83,11 @@ enum OperatorError {
 }
 
 /// Runs the operator until SIGTERM or SIGINT: 0 then, 1 when it cannot work at all.
-pub(crate) fn run<R: ReplicaRole>(args: &OperatorArgs) -> ExitCode {
+pub(crate) fn run(args: &OperatorArgs, apis: &[&'static RoleTable]) -> ExitCode {
     telemetry::start(args.log_format);
-    match block_on(args, R::TABLE) {
+    let wanted = |table: &&&'static RoleTable| args.api.iter().any(|one| one == table.crd.group);
+    let apis: Vec<_> = apis.iter().filter(wanted).copied().collect();
+    match block_on(args, &apis) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
@@ -92,37 +96,36 @@ pub(crate) fn run<R: ReplicaRole>(args: &OperatorArgs) -> ExitCode {
     }
 }
 
-fn block_on(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), OperatorError> {
+fn block_on(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(), OperatorError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let result = runtime.block_on(operate(args, table));
+    let result = runtime.block_on(operate(args, apis));
     runtime.shutdown_timeout(SHUTDOWN);
     result
 }
 
-async fn operate(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), OperatorError> {
+async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(), OperatorError> {
     let stop = Stop::on_signals()?;
     let accelerators = Arc::new(args.config.load()?);
-    let shared = Arc::new(Shared::new(World::new(&args.namespace)));
-    let metrics = Metrics::new(table);
+    let shared = Arc::new(Shared::new(World::new(apis, &args.namespace)));
+    let metrics = Metrics::new(apis);
     serve(args, &metrics, &shared, &stop).await?;
-    let webhook = hook(args, table, &metrics, &stop).await?;
+    let webhook = hook(args, apis, &metrics, &stop).await?;
     let throttle = Throttle::default();
     let client = client::connect(args.kubeconfig.as_deref(), &throttle, &metrics).await?;
     if args.install_crds {
         tokio::select! {
-            installed = crd::install(&client, table, webhook.as_ref()) => installed?,
+            installed = install(&client, apis, webhook.as_ref()) => installed?,
             () = stop.due() => return Ok(()),
         }
     }
-    let (recorder, last_words) = Recorder::start(client.clone(), table, throttle.clone());
+    let (recorder, last_words) = Recorder::start(client.clone(), throttle.clone());
     tracing::info!(version = env!("CARGO_PKG_VERSION"), apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
-    watch::start(&client, table, &shared);
+    watch::start(&client, &shared);
     let answering = webhook.map(|webhook| webhook.keep(&client));
-    let cluster = Cluster::new(client, table, throttle);
+    let cluster = Cluster::new(client, throttle);
     let operator = Operator {
-        table,
         cluster,
         shared,
         recorder,
@@ -138,6 +141,19 @@ async fn operate(args: &OperatorArgs, table: &'static RoleTable) -> Result<(), O
         tracing::warn!("not every event was sent, or not every conversion answered");
     }
     tracing::info!("mxjob operator has stopped");
+    Ok(())
+}
+
+/// Creates or updates the definitions of all APIs.
+async fn install(
+    client: &Client,
+    apis: &[&'static RoleTable],
+    webhook: Option<&Webhook>,
+) -> Result<(), crd::CrdError> {
+    for table in apis {
+        let webhook = webhook.filter(|_| webhook::is_needed(table));
+        crd::install(client, table, webhook).await?;
+    }
     Ok(())
 }
 
@@ -167,13 +183,14 @@ async fn serve(
 /// Converts on the address that was asked for, if there is anything to convert.
 async fn hook(
     args: &OperatorArgs,
-    table: &'static RoleTable,
+    apis: &[&'static RoleTable],
     metrics: &Metrics,
     stop: &Stop,
 ) -> Result<Option<Webhook>, OperatorError> {
-    if !webhook::is_needed(table) {
+    // Only one of them has more than one version.
+    let Some(table) = apis.iter().find(|table| webhook::is_needed(table)) else {
         return Ok(None);
-    }
+    };
     let listener = server::bind("--webhook-bind-address", &args.webhook_bind_address).await?;
     let Some(listener) = listener else {
         return Ok(None);

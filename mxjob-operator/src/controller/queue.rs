@@ -82,10 +82,12 @@ impl Queue {
 mod tests {
     use std::time::Duration;
 
+    use mxjob_core::{MxRole, ReplicaRole as _};
+
     use super::*;
 
     fn job(name: &str) -> JobKey {
-        JobKey::new("default", name)
+        JobKey::new(MxRole::TABLE, "default", name)
     }
 
     #[test]

@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind};
 use kube::{Api, Client, Resource};
 use mxjob_core::RoleTable;
+use mxjob_core::api::Version;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -64,7 +65,8 @@ impl Resource for RawJob {
 
 /// Where the jobs of a role set are served.
 pub(super) fn resource(table: &RoleTable) -> ApiResource {
-    let kind = GroupVersionKind::gvk(table.crd.group, "v1", table.crd.kind);
+    let version = Version::stored(table).name_in(table);
+    let kind = GroupVersionKind::gvk(table.crd.group, version, table.crd.kind);
     ApiResource::from_gvk_with_plural(&kind, table.crd.plural)
 }
 

@@ -8,8 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kube::api::ResourceExt as _;
 use mxjob_core::accelerators::Accelerators;
 use mxjob_core::api::v1::ConditionType;
-use mxjob_core::plan::{Action, ConfigMapView, Event, Plan, ServiceView, Start};
-use mxjob_core::{Job, RoleTable};
+use mxjob_core::plan::{Action, ConfigMapView, Plan, ServiceView, Start};
 use tokio::time::Instant;
 
 use super::cluster::{Cluster, Refusal};
@@ -23,7 +22,7 @@ use super::stop::Stop;
 use super::stranger::{Id, Stranger};
 use super::unsaid::Unsaid;
 use super::watch;
-use super::world::{Snapshot, StoredJob, World};
+use super::world::{Snapshot, World};
 
 /// The clock may be set meanwhile, so a long wait is made of shorter ones.
 const LONGEST_SLEEP: Duration = Duration::from_mins(1);
@@ -34,7 +33,6 @@ const NAME_TAKEN: &str = "NameTaken";
 /// Everything that a worker needs.
 #[derive(Clone)]
 pub(super) struct Operator {
-    pub(super) table: &'static RoleTable,
     pub(super) cluster: Cluster,
     pub(super) shared: Arc<Shared>,
     pub(super) recorder: Recorder,
@@ -87,7 +85,7 @@ impl Operator {
     async fn look_at_late_job(&self, key: &JobKey, unsaid: &mut Unsaid) {
         let now = Instant::now();
         let late = |world: &mut World| {
-            let scope = world.scope(Some(&key.namespace));
+            let scope = world.scope(key);
             scope.is_some_and(|scope| scope.jobs.is_late(key, &key.name, now))
         };
         if !late(&mut self.shared.world()) {
@@ -96,11 +94,11 @@ impl Operator {
         match self.cluster.read_job(key).await {
             Ok(found) => {
                 let found = found.map(|job| {
-                    let stored = watch::stored(self.table, &job);
+                    let stored = watch::stored(key.table(), &job);
                     let version = Version::of(Some(&stored.version));
                     (stored, version)
                 });
-                if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
+                if let Some(scope) = self.shared.world().scope(key) {
                     scope.jobs.found(key, &key.name, found);
                 }
             }
@@ -117,6 +115,9 @@ impl Operator {
         let job = &stored.job;
         for event in unsaid.settle(&stored.version, &job.status) {
             self.recorder.tell(job, event);
+        }
+        if let Some(next) = self.store_defaults(key, &stored, unsaid).await {
+            return next;
         }
         let missing = unsaid.debounce.missing(&snapshot.observed());
         let Some(snapshot) = self.look_for(key, snapshot, missing, unsaid).await else {
@@ -155,10 +156,9 @@ impl Operator {
             match self.cluster.read::<Pod>(key, &name).await {
                 Ok(None) => {}
                 Ok(Some(pod)) => {
-                    let view = watch::pod(self.table, &pod);
-                    if !watch::is_watched(self.table, key, &pod) {
-                        let (stranger, now) =
-                            (Stranger::Pod(Box::new(view.clone())), Instant::now());
+                    let view = watch::pod(key.table(), &pod);
+                    if !watch::is_watched(key, &pod) {
+                        let (stranger, now) = (Stranger::Pod(Box::new(view.clone())), Instant::now());
                         self.shared.world().strangers.meet(key, stranger, now);
                     }
                     snapshot.pods.push(view);
@@ -182,72 +182,6 @@ impl Operator {
         let snapshot = self.shared.world().snapshot(key);
         if let Some(snapshot) = snapshot {
             self.metrics.start(key, Start::of(&snapshot.observed()));
-        }
-    }
-
-    /// Writes the planned status; `Some`: it could not be written, and nothing else is to be done.
-    async fn write_status(
-        &self,
-        key: &JobKey,
-        stored: &StoredJob,
-        plan: &Plan,
-        unsaid: &mut Unsaid,
-    ) -> Option<Next> {
-        let status = plan.status.as_ref()?;
-        let refusal = match self
-            .cluster
-            .write_status(key, &stored.version, status)
-            .await
-        {
-            Ok(answer) => {
-                let written = watch::stored(self.table, &answer);
-                if written.job.status == *status {
-                    self.written(key, stored, written);
-                    return None;
-                }
-                // What is counted there would be counted anew for ever.
-                Refusal::Pruned
-            }
-            Err(refusal) => refusal,
-        };
-        let news = unsaid.is_news(&refusal);
-        if refusal.is_doubtful() {
-            unsaid.doubt(&stored.version, plan);
-        }
-        // The news that made it so is on its way, and brings the job back here.
-        if refusal.is_not_found() || refusal.is_conflict() {
-            if news {
-                tracing::info!(namespace = %key.namespace, job = %key.name, "the job has changed meanwhile");
-            }
-            return Some(Next::Retry(None));
-        }
-        if news {
-            tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "status not written");
-        }
-        self.refused(&stored.job, &refusal);
-        Some(Next::Retry(None))
-    }
-
-    /// Keeps what the status write was answered with.
-    fn written(&self, key: &JobKey, before: &StoredJob, written: StoredJob) {
-        let phase = written.job.status.phase.as_deref().unwrap_or_default();
-        tracing::info!(namespace = %key.namespace, job = %key.name, phase, "status written");
-        if before.job.wiped {
-            tracing::warn!(namespace = %key.namespace, job = %key.name, "somebody had wiped the status: it is back");
-        }
-        // It may be deleted before the next look.
-        self.metrics.look(key, Some(&written.job), written.seen);
-        let version = Version::of(Some(&written.version));
-        if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
-            scope.jobs.write(key, &key.name, written, version);
-        }
-    }
-
-    fn refused(&self, job: &Job, refusal: &Refusal) {
-        if refusal.is_final() {
-            let message = format!("Error updating status: {refusal}");
-            self.recorder
-                .tell(job, Event::warning("FailedUpdateStatus", message));
         }
     }
 
@@ -332,21 +266,21 @@ impl Operator {
 
     /// Who has the name now, if the watch does not show it; `None`: nobody.
     async fn look_at_stranger(&self, key: &JobKey, id: &Id) -> Result<Option<Stranger>, Refusal> {
-        let (cluster, table) = (&self.cluster, self.table);
+        let cluster = &self.cluster;
         Ok(match id {
             Id::Pod(name) => {
                 let found = cluster.read::<Pod>(key, name).await?;
-                let found = found.filter(|pod| !watch::is_watched(table, key, pod));
-                found.map(|pod| Stranger::Pod(Box::new(watch::pod(table, &pod))))
+                let found = found.filter(|pod| !watch::is_watched(key, pod));
+                found.map(|pod| Stranger::Pod(Box::new(watch::pod(key.table(), &pod))))
             }
             Id::Service(name) => {
                 let found = cluster.read::<Service>(key, name).await?;
-                let found = found.filter(|service| !watch::is_watched(table, key, service));
+                let found = found.filter(|service| !watch::is_watched(key, service));
                 found.map(|service| Stranger::Service(ServiceView::of(&service)))
             }
             Id::ConfigMap(name) => {
                 let found = cluster.read::<ConfigMap>(key, name).await?;
-                let found = found.filter(|found| !watch::is_watched(table, key, found));
+                let found = found.filter(|found| !watch::is_watched(key, found));
                 found.map(|found| Stranger::ConfigMap(ConfigMapView::of(&found)))
             }
         })
@@ -355,7 +289,7 @@ impl Operator {
     /// Keeps what a create was answered with.
     pub(super) fn created_config_map(&self, key: &JobKey, config_map: &ConfigMap) {
         let version = Version::of(config_map.resource_version().as_deref());
-        if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
+        if let Some(scope) = self.shared.world().scope(key) {
             let view = ConfigMapView::of(config_map);
             scope
                 .config_maps
@@ -366,17 +300,17 @@ impl Operator {
     /// Keeps what a create was answered with.
     pub(super) fn created_pod(&self, key: &JobKey, pod: &Pod) {
         let version = Version::of(pod.resource_version().as_deref());
-        if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
+        if let Some(scope) = self.shared.world().scope(key) {
             scope
                 .pods
-                .write(key, &pod.name_any(), watch::pod(self.table, pod), version);
+                .write(key, &pod.name_any(), watch::pod(key.table(), pod), version);
         }
     }
 
     /// Keeps what a create was answered with.
     pub(super) fn created_service(&self, key: &JobKey, service: &Service) {
         let version = Version::of(service.resource_version().as_deref());
-        if let Some(scope) = self.shared.world().scope(Some(&key.namespace)) {
+        if let Some(scope) = self.shared.world().scope(key) {
             scope
                 .services
                 .write(key, &service.name_any(), ServiceView::of(service), version);

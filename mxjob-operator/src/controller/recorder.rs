@@ -13,8 +13,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::Status;
 use kube::{Api, Client};
+use mxjob_core::Job;
 use mxjob_core::plan::{Event, EventKind};
-use mxjob_core::{Job, RoleTable};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -44,6 +44,7 @@ pub(super) struct Recorder {
 #[derive(Debug)]
 struct Message {
     regarding: ObjectReference,
+    controller: String,
     event: Event,
     time: Timestamp,
 }
@@ -61,16 +62,11 @@ struct Told {
 
 impl Recorder {
     /// Starts the task. It ends when every `Recorder` is dropped and all has been sent.
-    pub(super) fn start(
-        client: Client,
-        table: &'static RoleTable,
-        throttle: Throttle,
-    ) -> (Self, tokio::task::JoinHandle<()>) {
+    pub(super) fn start(client: Client, throttle: Throttle) -> (Self, tokio::task::JoinHandle<()>) {
         let (sender, receiver) = mpsc::channel(BACKLOG);
         let teller = Teller {
             client,
             throttle,
-            controller: table.operator(),
             instance: instance(),
         };
         (Self { sender }, tokio::spawn(teller.run(receiver)))
@@ -79,7 +75,7 @@ impl Recorder {
     /// Says something about a job.
     pub(super) fn tell(&self, job: &Job, event: Event) {
         let regarding = ObjectReference {
-            api_version: Some(format!("{}/v1", job.table.crd.group)),
+            api_version: Some(job.table.api_version()),
             kind: Some(job.table.crd.kind.to_owned()),
             namespace: Some(job.meta.namespace.clone()),
             name: Some(job.meta.name.clone()),
@@ -88,6 +84,7 @@ impl Recorder {
         };
         let message = Message {
             regarding,
+            controller: job.table.operator(),
             event,
             time: Timestamp::now(),
         };
@@ -104,7 +101,6 @@ impl Recorder {
 struct Teller {
     client: Client,
     throttle: Throttle,
-    controller: String,
     instance: String,
 }
 
@@ -131,6 +127,7 @@ impl Teller {
         }
         let Message {
             regarding,
+            controller,
             event,
             time,
         } = message;
@@ -164,7 +161,7 @@ impl Teller {
             note: Some(note),
             reason: Some(event.reason.into_owned()),
             regarding: Some(regarding),
-            reporting_controller: Some(self.controller.clone()),
+            reporting_controller: Some(controller),
             reporting_instance: Some(self.instance.clone()),
             series,
             type_: Some(match event.kind {

@@ -12,9 +12,10 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kube::api::ResourceExt as _;
 use kube::runtime::watcher::{self, Config, Event};
 use kube::{Api, Client, Resource};
+use mxjob_core::RoleTable;
+use mxjob_core::conversion::Stored;
 use mxjob_core::plan::{ConfigMapView, PodView, ServiceView};
 use mxjob_core::wiring::labels;
-use mxjob_core::{Job, RoleTable};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
@@ -48,14 +49,13 @@ struct View<K, V> {
 }
 
 /// Starts to follow everything, in tasks of their own.
-pub(super) fn start(client: &Client, table: &'static RoleTable, shared: &Arc<Shared>) {
+pub(super) fn start(client: &Client, shared: &Arc<Shared>) {
     let all = Config::default().page_size(PAGE);
-    let ours = all
-        .clone()
-        .labels(&format!("{}={}", labels::OPERATOR, table.operator()));
-    let namespaces = shared.world().namespaces();
-    for namespace in namespaces {
+    let watched = shared.world().watched();
+    for (table, namespace) in watched {
         let within = namespace.as_deref();
+        let ours = format!("{}={}", labels::OPERATOR, table.operator());
+        let ours = all.clone().labels(&ours);
         let jobs = Follower::new(shared, table, within, table.crd.plural, |scope| {
             &mut scope.jobs
         });
@@ -99,17 +99,18 @@ where
     }
 }
 
-fn itself(_: &'static RoleTable, job: &RawJob) -> Option<JobKey> {
-    Some(JobKey::new(&job.namespace()?, &job.name_any()))
+fn itself(table: &'static RoleTable, job: &RawJob) -> Option<JobKey> {
+    Some(JobKey::new(table, &job.namespace()?, &job.name_any()))
 }
 
 fn jobs_own<K: Resource>(table: &'static RoleTable, object: &K) -> Option<JobKey> {
     let job = labels::job(object.meta(), table)?;
-    Some(JobKey::new(&object.namespace()?, job))
+    Some(JobKey::new(table, &object.namespace()?, job))
 }
 
 /// Whether the watch shows the object as one of the job's, whoever owns it.
-pub(super) fn is_watched<K: Resource>(table: &'static RoleTable, job: &JobKey, object: &K) -> bool {
+pub(super) fn is_watched<K: Resource>(job: &JobKey, object: &K) -> bool {
+    let table = job.table();
     let operator = object.labels().get(labels::OPERATOR);
     operator.is_some_and(|found| *found == table.operator())
         && jobs_own(table, object).as_ref() == Some(job)
@@ -117,8 +118,10 @@ pub(super) fn is_watched<K: Resource>(table: &'static RoleTable, job: &JobKey, o
 
 /// How a job is cached.
 pub(super) fn stored(table: &'static RoleTable, job: &RawJob) -> StoredJob {
+    let (read, form) = Stored::read(table, &job.object);
     StoredJob {
-        job: Arc::new(Job::read(table, &job.object)),
+        job: Arc::new(read),
+        form,
         version: job.resource_version().unwrap_or_default(),
         seen: Instant::now(),
     }
@@ -172,7 +175,7 @@ impl<V: Item + Send + 'static> Follower<V> {
 
     fn learn<K: Resource>(&self, event: Event<K>, view: &View<K, V>) {
         let mut world = self.shared.world();
-        let Some(scope) = world.scope(self.namespace.as_deref()) else {
+        let Some(scope) = world.scope_of(self.table, self.namespace.as_deref()) else {
             return;
         };
         let known = (self.shelf)(scope);

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use mxjob_core::Job;
+use mxjob_core::conversion::Stored;
 use mxjob_core::plan::{ConfigMapView, Observed, PodView, ServiceView};
+use mxjob_core::{Job, RoleTable};
 use tokio::time::Instant;
 
 use super::key::JobKey;
@@ -15,6 +16,8 @@ use super::stranger::Strangers;
 #[derive(Clone, Debug)]
 pub(super) struct StoredJob {
     pub(super) job: Arc<Job>,
+    /// How it is written.
+    pub(super) form: Stored,
     /// `metadata.resourceVersion`.
     pub(super) version: String,
     /// When it was read.
@@ -103,9 +106,10 @@ impl Snapshot {
     }
 }
 
-/// What is watched of one namespace, or of all.
+/// What is watched of an API in one namespace, or in all.
 #[derive(Debug)]
 pub(super) struct Scope {
+    table: &'static RoleTable,
     namespace: Option<String>,
     pub(super) jobs: Shelf<StoredJob>,
     pub(super) pods: Shelf<PodView>,
@@ -121,10 +125,11 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Nothing known yet of these namespaces; none: of all.
-    pub(super) fn new(namespaces: &[String]) -> Self {
-        let scope = |namespace: Option<String>| Scope {
-            namespace,
+    /// Nothing known yet of these APIs in these namespaces; none: in all.
+    pub(super) fn new(apis: &[&'static RoleTable], namespaces: &[String]) -> Self {
+        let scope = |table: &'static RoleTable, namespace: Option<&String>| Scope {
+            table,
+            namespace: namespace.cloned(),
             jobs: Shelf::default(),
             pods: Shelf::default(),
             services: Shelf::default(),
@@ -133,34 +138,40 @@ impl World {
         // An environment variable that is set to nothing means none.
         let distinct: HashSet<&String> =
             namespaces.iter().filter(|name| !name.is_empty()).collect();
-        let mut scopes: Vec<_> = distinct
-            .into_iter()
-            .map(|name| scope(Some(name.clone())))
-            .collect();
-        if scopes.is_empty() {
-            scopes.push(scope(None));
-        }
+        let everywhere = distinct.is_empty().then_some(None);
+        let within: Vec<_> = distinct.into_iter().map(Some).chain(everywhere).collect();
+        let of = |table: &&'static RoleTable| {
+            let table = *table;
+            within.iter().map(move |name| scope(table, *name))
+        };
         Self {
-            scopes,
+            scopes: apis.iter().flat_map(of).collect(),
             strangers: Strangers::default(),
         }
     }
 
-    /// The namespaces that are watched; `None`: all.
-    pub(super) fn namespaces(&self) -> Vec<Option<String>> {
+    /// The APIs that are watched, and in which namespaces; `None`: in all.
+    pub(super) fn watched(&self) -> Vec<(&'static RoleTable, Option<String>)> {
         self.scopes
             .iter()
-            .map(|scope| scope.namespace.clone())
+            .map(|scope| (scope.table, scope.namespace.clone()))
             .collect()
     }
 
-    /// What is known of that namespace.
-    pub(super) fn scope(&mut self, namespace: Option<&str>) -> Option<&mut Scope> {
+    /// Where the job is.
+    pub(super) fn scope(&mut self, key: &JobKey) -> Option<&mut Scope> {
+        self.scope_of(key.table(), Some(&key.namespace))
+    }
+
+    /// What is known of that API in that namespace.
+    pub(super) fn scope_of(
+        &mut self,
+        table: &RoleTable,
+        namespace: Option<&str>,
+    ) -> Option<&mut Scope> {
         self.scopes.iter_mut().find(|scope| {
-            scope
-                .namespace
-                .as_deref()
-                .is_none_or(|own| Some(own) == namespace)
+            let own = scope.namespace.as_deref();
+            scope.table.crd.group == table.crd.group && own.is_none_or(|own| Some(own) == namespace)
         })
     }
 
@@ -182,7 +193,7 @@ impl World {
 
     /// Everything about a job; `None`: there is no such job.
     pub(super) fn snapshot(&mut self, key: &JobKey) -> Option<Snapshot> {
-        let scope = self.scope(Some(&key.namespace))?;
+        let scope = self.scope(key)?;
         let stored = scope.jobs.of(key).next()?;
         let mut pods: Vec<_> = scope.pods.of(key).collect();
         let mut services: Vec<_> = scope.services.of(key).collect();

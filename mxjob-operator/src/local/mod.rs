@@ -45,8 +45,9 @@ mod variables;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use mxjob_core::ReplicaRole;
+use mxjob_core::RoleTable;
 
+use crate::manifest::{Manifest, load_job};
 use error::RunError;
 use guard::Guard;
 pub(crate) use hidden::intercept;
@@ -74,9 +75,9 @@ pub(crate) struct RunArgs {
 }
 
 /// Runs the job of a manifest.
-pub(crate) fn run<R: ReplicaRole>(args: RunArgs) -> ExitCode {
-    let object = match crate::manifest::load_job(R::TABLE, &args.file) {
-        Ok(object) => object,
+pub(crate) fn run(apis: &[&'static RoleTable], args: RunArgs) -> ExitCode {
+    let Manifest { table, object } = match load_job(apis, &args.file) {
+        Ok(job) => job,
         Err(code) => return code,
     };
     let folder = args
@@ -84,7 +85,7 @@ pub(crate) fn run<R: ReplicaRole>(args: RunArgs) -> ExitCode {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    let result = Setup::new(R::TABLE, object, folder, args.python).and_then(|setup| {
+    let result = Setup::new(table, object, folder, args.python).and_then(|setup| {
         // On this thread: a parent-death signal comes when the thread dies that started the child.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -11,8 +11,8 @@ const ALIKE: f64 = 0.9;
 /// What a document says it is.
 #[derive(Debug)]
 pub(super) enum Identity {
-    /// A job, at a version that this build serves.
-    Ours(Version),
+    /// A job of that API, at a version that this build serves.
+    Ours(&'static RoleTable, Version),
     /// Meant to be one, or to be a manifest at all.
     Mistaken(Problem),
     /// A manifest of another kind.
@@ -20,13 +20,14 @@ pub(super) enum Identity {
 }
 
 impl Identity {
-    pub(super) fn of(table: &RoleTable, document: &Value) -> Self {
+    /// Of the APIs that there are, the own one first.
+    pub(super) fn of(apis: &[&'static RoleTable], document: &Value) -> Self {
         let Value::Object(fields) = document else {
             return mistaken(
                 "",
                 format!(
                     "a manifest is a map with apiVersion, kind, metadata and spec: write {}",
-                    ours(table)
+                    ours(apis)
                 ),
             );
         };
@@ -37,28 +38,31 @@ impl Identity {
                 .filter(|text| !text.is_empty())
         };
         match (given("apiVersion"), given("kind")) {
-            (_, None) => mistaken("kind", format!("is required: {}", ours(table))),
-            (None, _) => mistaken("apiVersion", format!("is required: {}", ours(table))),
-            (Some(version), Some(kind)) => Self::named(table, version, kind),
+            (_, None) => mistaken("kind", format!("is required: {}", ours(apis))),
+            (None, _) => mistaken("apiVersion", format!("is required: {}", ours(apis))),
+            (Some(version), Some(kind)) => Self::named(apis, version, kind),
         }
     }
 
-    fn named(table: &RoleTable, version: &str, kind: &str) -> Self {
-        let names = table.crd;
-        let known = Version::of(table).find(|known| version == format!("{}/{known}", names.group));
-        let alike = strsim::jaro_winkler(&kind.to_lowercase(), &names.kind.to_lowercase()) > ALIKE;
+    fn named(apis: &[&'static RoleTable], version: &str, kind: &str) -> Self {
+        let known = versions(apis).find(|(table, known)| known.full(table) == version);
+        let alike =
+            |ours: &str| strsim::jaro_winkler(&kind.to_lowercase(), &ours.to_lowercase()) > ALIKE;
         match known {
-            Some(known) if kind == names.kind => return Self::Ours(known),
-            Some(_) if alike => {
+            Some((table, known)) if kind == table.crd.kind => return Self::Ours(table, known),
+            Some((table, _)) if alike(table.crd.kind) => {
                 return mistaken(
                     "kind",
-                    format!("unknown kind {kind:?}: did you mean {}?", names.kind),
+                    format!("unknown kind {kind:?}: did you mean {}?", table.crd.kind),
                 );
             }
-            None if kind.eq_ignore_ascii_case(names.kind) => {
+            None if apis
+                .iter()
+                .any(|table| kind.eq_ignore_ascii_case(table.crd.kind)) =>
+            {
                 let message = format!(
                     "{version} {kind} is not supported: this build reads {}",
-                    served(table)
+                    served(apis)
                 );
                 return mistaken("apiVersion", message);
             }
@@ -66,7 +70,7 @@ impl Identity {
         }
         Self::Stranger(Problem::error(
             "kind",
-            format!("{version} {kind} is not supported, only {}", ours(table)),
+            format!("{version} {kind} is not supported, only {}", ours(apis)),
         ))
     }
 }
@@ -75,13 +79,25 @@ fn mistaken(path: &str, message: String) -> Identity {
     Identity::Mistaken(Problem::error(path, message))
 }
 
+/// Every version of every API.
+fn versions(apis: &[&'static RoleTable]) -> impl Iterator<Item = (&'static RoleTable, Version)> {
+    let of = |table: &&'static RoleTable| {
+        let table = *table;
+        Version::of(table).map(move |version| (table, version))
+    };
+    apis.iter().flat_map(of)
+}
+
 /// Like `kubeflow.org/v1alpha1, kubeflow.org/v1beta1, kubeflow.org/v1`.
-fn served(table: &RoleTable) -> String {
-    let names = Version::of(table).map(|version| format!("{}/{version}", table.crd.group));
+fn served(apis: &[&'static RoleTable]) -> String {
+    let names = versions(apis).map(|(table, version)| version.full(table));
     names.collect::<Vec<_>>().join(", ")
 }
 
 /// Like `kubeflow.org/v1 MXJob`.
-fn ours(table: &RoleTable) -> String {
-    format!("{}/v1 {}", table.crd.group, table.crd.kind)
+fn ours(apis: &[&'static RoleTable]) -> String {
+    let own = apis.first();
+    own.map_or_else(String::new, |own| {
+        format!("{} {}", own.api_version(), own.crd.kind)
+    })
 }

@@ -16,14 +16,15 @@ use super::yaml;
 pub(crate) struct Judged {
     /// What is wrong or odd, in no order.
     pub(crate) findings: Vec<Finding>,
-    /// The documents that are jobs of ours, right or wrong, those of an older version as v1.
-    pub(crate) jobs: Vec<Document>,
+    /// The documents that are jobs of ours, right or wrong, those of an older version as v1, and the
+    /// API of each.
+    pub(crate) jobs: Vec<(&'static RoleTable, Document)>,
     /// How many documents are of kinds that are none of mxjob's business.
     pub(crate) strangers: usize,
 }
 
-/// Looks at every document of a manifest.
-pub(crate) fn judge(table: &'static RoleTable, input: &Input) -> Judged {
+/// Looks at every document of a manifest. Of the APIs that there are, the own one is the first.
+pub(crate) fn judge(apis: &[&'static RoleTable], input: &Input) -> Judged {
     let nodes = match yaml::documents(&input.text) {
         Ok(nodes) => nodes,
         Err(error) => {
@@ -36,10 +37,8 @@ pub(crate) fn judge(table: &'static RoleTable, input: &Input) -> Judged {
         }
     };
     if nodes.is_empty() {
-        let problem = Problem::error(
-            "",
-            format!("is empty: there is no {} in it", table.crd.kind),
-        );
+        let kind = apis.first().map_or("", |own| own.crd.kind);
+        let problem = Problem::error("", format!("is empty: there is no {kind} in it"));
         let findings = vec![Finding::new(&input.name, 0, Position::default(), problem)];
         return Judged {
             findings,
@@ -51,22 +50,22 @@ pub(crate) fn judge(table: &'static RoleTable, input: &Input) -> Judged {
         .enumerate()
         .map(|(at, node)| Document::new(at + 1, node));
     let documents = documents
-        .map(|document| (Identity::of(table, &document.value), document))
+        .map(|document| (Identity::of(apis, &document.value), document))
         .collect();
-    sort_out(table, &input.name, documents)
+    sort_out(&input.name, documents)
 }
 
-fn sort_out(table: &'static RoleTable, file: &str, documents: Vec<(Identity, Document)>) -> Judged {
+fn sort_out(file: &str, documents: Vec<(Identity, Document)>) -> Judged {
     // Among jobs, a service or a secret is nobody's mistake; alone, it is the wrong file.
     let nothing_of_ours = documents
         .iter()
         .all(|(identity, _)| matches!(identity, Identity::Stranger(_)));
     let mut judged = Judged::default();
     for (identity, mut document) in documents {
-        let mut ours = false;
+        let mut ours = None;
         let problems = match identity {
-            Identity::Ours(version) => {
-                ours = true;
+            Identity::Ours(table, version) => {
+                ours = Some(table);
                 let mut problems = older::judge(table, version, &mut document.value);
                 // What the conversion has written out, nobody has to mend.
                 problems.retain(|one| {
@@ -90,9 +89,7 @@ fn sort_out(table: &'static RoleTable, file: &str, documents: Vec<(Identity, Doc
             )
         };
         judged.findings.extend(problems.into_iter().map(finding));
-        if ours {
-            judged.jobs.push(document);
-        }
+        judged.jobs.extend(ours.map(|table| (table, document)));
     }
     judged
 }

@@ -19,8 +19,8 @@ const MAX_PROCESSES: u32 = 512;
 
 /// The one valid job of a manifest, small enough for one machine. Warnings and errors are printed;
 /// after an error the exit code is all that is left.
-pub(crate) fn load_job(table: &'static RoleTable, path: &Path) -> Result<Value, ExitCode> {
-    let mut jobs = load_jobs(table, path)?;
+pub(crate) fn load_job(apis: &[&'static RoleTable], path: &Path) -> Result<Manifest, ExitCode> {
+    let mut jobs = load_jobs(apis, path)?;
     let count = jobs.len();
     let (Some(job), true) = (jobs.pop(), count == 1) else {
         return refuse(&format!(
@@ -28,7 +28,8 @@ pub(crate) fn load_job(table: &'static RoleTable, path: &Path) -> Result<Value, 
             path.display()
         ));
     };
-    let wanted = Job::read(table, &job).spec.map_or(0, |spec| spec.wanted());
+    let read = Job::read(job.table, &job.object);
+    let wanted = read.spec.map_or(0, |spec| spec.wanted());
     if wanted > MAX_PROCESSES {
         let file = path.display();
         return refuse(&format!(
@@ -39,26 +40,41 @@ pub(crate) fn load_job(table: &'static RoleTable, path: &Path) -> Result<Value, 
 }
 
 /// The jobs of a manifest as v1, all valid, at least one, and each with a name.
-pub(crate) fn load_jobs(table: &'static RoleTable, path: &Path) -> Result<Vec<Value>, ExitCode> {
-    let manifests = load_manifests(table, path)?;
-    Ok(manifests.jobs.iter().map(named).collect())
+pub(crate) fn load_jobs(
+    apis: &[&'static RoleTable],
+    path: &Path,
+) -> Result<Vec<Manifest>, ExitCode> {
+    let mut manifests = load_manifests(apis, path)?;
+    for job in &mut manifests.jobs {
+        job.object = named(&job.object);
+    }
+    Ok(manifests.jobs)
+}
+
+/// A job of a manifest.
+#[derive(Debug)]
+pub(crate) struct Manifest {
+    /// The API that it is of.
+    pub(crate) table: &'static RoleTable,
+    /// The job as v1.
+    pub(crate) object: Value,
 }
 
 /// The jobs of a manifest, and how many documents are of other kinds.
 #[derive(Debug)]
 pub(crate) struct Manifests {
-    pub(crate) jobs: Vec<Value>,
+    pub(crate) jobs: Vec<Manifest>,
     pub(crate) strangers: usize,
 }
 
 /// As [`load_jobs`], as they are written: one may leave its name to the API server.
 pub(crate) fn load_manifests(
-    table: &'static RoleTable,
+    apis: &[&'static RoleTable],
     path: &Path,
 ) -> Result<Manifests, ExitCode> {
     let mut findings = Findings::default();
     let judged = match Input::read(path) {
-        Ok(input) => judge(table, &input),
+        Ok(input) => judge(apis, &input),
         Err(finding) => Judged {
             findings: vec![finding],
             ..Judged::default()
@@ -69,9 +85,13 @@ pub(crate) fn load_manifests(
     if findings.errors() > 0 {
         return Err(ExitCode::from(UNUSABLE));
     }
-    let documents = judged.jobs.into_iter();
+    let jobs = judged.jobs.into_iter();
+    let jobs = jobs.map(|(table, document)| Manifest {
+        table,
+        object: document.value,
+    });
     Ok(Manifests {
-        jobs: documents.map(|document| document.value).collect(),
+        jobs: jobs.collect(),
         strangers: judged.strangers,
     })
 }

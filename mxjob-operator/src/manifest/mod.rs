@@ -17,5 +17,5 @@ pub(crate) use config_file::{ConfigError, ConfigFile};
 pub(crate) use finding::{Findings, Paint, plural};
 pub(crate) use input::Input;
 pub(crate) use judge::judge;
-pub(crate) use load::{load_job, load_jobs, load_manifests};
+pub(crate) use load::{Manifest, load_job, load_jobs, load_manifests};
 pub(crate) use older::errors;

@@ -16,8 +16,9 @@ pub(super) fn judge(
     if version == Version::V1 {
         return job_problems(table, object);
     }
+    let known_as = version.name_in(table);
     let message = format!(
-        "{version} is an older version, and runs as it is: `mxjob convert` prints it as v1"
+        "{known_as} is an older version, and runs as it is: `mxjob convert` prints it as v1"
     );
     let mut problems = vec![Problem::warning("apiVersion", message)];
     problems.extend(check::structure(table, object));

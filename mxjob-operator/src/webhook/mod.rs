@@ -53,7 +53,8 @@ pub(crate) fn is_needed(table: &RoleTable) -> bool {
 
 /// Its versions but for the one that is stored.
 fn older(table: &RoleTable) -> impl Iterator<Item = &'static str> + use<> {
-    let versions = Version::of(table).filter(|version| *version != Version::V1);
+    let stored = Version::stored(table);
+    let versions = Version::of(table).filter(move |version| *version != stored);
     versions.map(Version::name)
 }
 

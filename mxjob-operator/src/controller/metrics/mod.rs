@@ -35,7 +35,7 @@ pub(super) struct Metrics(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    table: &'static RoleTable,
+    apis: Arc<[&'static RoleTable]>,
     registry: Registry,
     ledger: Mutex<Ledger>,
     created: JobCounter,
@@ -54,13 +54,13 @@ struct Inner {
 
 impl Metrics {
     /// Nothing measured yet.
-    pub(super) fn new(table: &'static RoleTable) -> Self {
+    pub(super) fn new(apis: &[&'static RoleTable]) -> Self {
         // From a look that finds nothing to do to one that waits for a slow server.
         let reconciles = Histogram::new(exponential_buckets(0.001, 4.0, 8));
         // From a job of three to one of thousands.
         let starts = Histogram::new(exponential_buckets(0.1, 2.0, 12));
         let mut inner = Inner {
-            table,
+            apis: apis.into(),
             registry: Registry::default(),
             ledger: Mutex::default(),
             created: Family::default(),
@@ -133,7 +133,7 @@ impl Metrics {
 
     /// For the client: counts its requests.
     pub(super) fn requests(&self) -> RequestLayer {
-        RequestLayer::new(self.0.table, self.0.requests.clone())
+        RequestLayer::new(self.0.apis.clone(), self.0.requests.clone())
     }
 
     fn count(&self, key: &JobKey, facts: Facts) {
@@ -148,7 +148,7 @@ impl Metrics {
             // The others are there from the first job on: a rate needs to see the zero.
             let labels = [
                 ("job_namespace", key.namespace.to_string()),
-                ("framework", inner.table.container.to_owned()),
+                ("framework", key.table().container.to_owned()),
             ];
             counter.get_or_create(&labels).inc_by(count);
         }
@@ -273,9 +273,9 @@ mod tests {
     // contract: 11.11
     #[tokio::test]
     async fn the_manual_has_every_metric_and_no_other() {
-        let metrics = Metrics::new(MxRole::TABLE);
+        let metrics = Metrics::new(&[MxRole::TABLE]);
         metrics.look(
-            &JobKey::new("lab", "digits"),
+            &JobKey::new(MxRole::TABLE, "lab", "digits"),
             Some(&job(&json!({}))),
             Instant::now(),
         );
@@ -320,8 +320,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_start_of_a_job_is_measured_once() {
-        let metrics = Metrics::new(MxRole::TABLE);
-        let key = JobKey::new("lab", "digits");
+        let metrics = Metrics::new(&[MxRole::TABLE]);
+        let key = JobKey::new(MxRole::TABLE, "lab", "digits");
         let seen = Instant::now();
         metrics.look(&key, Some(&job(&json!({}))), seen);
         tokio::time::advance(Duration::from_secs(3)).await;
@@ -342,7 +342,7 @@ mod tests {
             ),
             ("suspended", json!({}), Start::Void),
         ] {
-            let key = JobKey::new("lab", name);
+            let key = JobKey::new(MxRole::TABLE, "lab", name);
             metrics.look(&key, Some(&job(&status)), Instant::now());
             metrics.start(&key, start);
             metrics.start(&key, Start::Complete);
@@ -352,8 +352,8 @@ mod tests {
 
     #[test]
     fn what_is_known_of_a_job_goes_with_it() {
-        let metrics = Metrics::new(MxRole::TABLE);
-        let key = JobKey::new("lab", "digits");
+        let metrics = Metrics::new(&[MxRole::TABLE]);
+        let key = JobKey::new(MxRole::TABLE, "lab", "digits");
         let created = json!({"conditions": [{"type": "Created", "status": "True"}]});
         metrics.look(&key, Some(&job(&created)), Instant::now());
         metrics.look(&key, None, Instant::now());

@@ -1,6 +1,7 @@
 //! Counts the client's requests, by what they ask for and what they are answered with. Whatever a
 //! path or a server may say, there are only so many series.
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::FutureExt as _;
@@ -31,13 +32,13 @@ type Requests = Family<[(&'static str, String); 3], Counter>;
 /// Counts the requests that pass.
 #[derive(Clone, Debug)]
 pub(in crate::controller) struct RequestLayer {
-    table: &'static RoleTable,
+    apis: Arc<[&'static RoleTable]>,
     requests: Requests,
 }
 
 impl RequestLayer {
-    pub(super) fn new(table: &'static RoleTable, requests: Requests) -> Self {
-        Self { table, requests }
+    pub(super) fn new(apis: Arc<[&'static RoleTable]>, requests: Requests) -> Self {
+        Self { apis, requests }
     }
 
     fn record<B>(&self, request: &Request<B>) -> Record {
@@ -49,7 +50,7 @@ impl RequestLayer {
         Record {
             requests: self.requests.clone(),
             verb: asked.verb,
-            resource: asked.resource(self.table),
+            resource: asked.resource(&self.apis),
             code: UNANSWERED.to_owned(),
         }
     }
@@ -174,15 +175,14 @@ impl<'a> Asked<'a> {
     }
 
     /// `pods` or `mxjobs/status`; what is unknown is `other`.
-    fn resource(&self, table: &RoleTable) -> String {
-        let jobs = table.crd.plural;
-        let known = RESOURCES
-            .into_iter()
-            .chain([jobs])
-            .find(|one| *one == self.resource);
+    fn resource(&self, apis: &[&'static RoleTable]) -> String {
+        let mut jobs = apis.iter().map(|table| table.crd.plural);
+        let jobs = jobs.find(|one| *one == self.resource);
+        let mut others = RESOURCES.into_iter();
+        let known = jobs.or_else(|| others.find(|one| *one == self.resource));
         match (known, self.subresource) {
             (Some(known), None) => known.to_owned(),
-            (Some(known), Some("status")) if known == jobs => format!("{jobs}/status"),
+            (Some(known), Some("status")) if jobs.is_some() => format!("{known}/status"),
             _ => OTHER.to_owned(),
         }
     }
@@ -203,7 +203,7 @@ mod tests {
         let uri: http::Uri = uri.parse().unwrap();
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let asked = Asked::of(&method, uri.path(), uri.query());
-        (asked.verb, asked.resource(MxRole::TABLE))
+        (asked.verb, asked.resource(&[MxRole::TABLE]))
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
     }
 
     fn layer() -> RequestLayer {
-        RequestLayer::new(MxRole::TABLE, Family::default())
+        RequestLayer::new([MxRole::TABLE].into(), Family::default())
     }
 
     fn counted(layer: &RequestLayer, code: &str) -> u64 {

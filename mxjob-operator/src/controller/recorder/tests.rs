@@ -102,7 +102,6 @@ fn teller(server: &Server) -> Teller {
     Teller {
         client: server.client(),
         throttle: Throttle::default(),
-        controller: MxRole::TABLE.operator(),
         instance: "here".to_owned(),
     }
 }
@@ -115,6 +114,7 @@ fn message(namespace: &str, text: &str) -> Message {
             uid: Some(format!("of {namespace}")),
             ..ObjectReference::default()
         },
+        controller: MxRole::TABLE.operator(),
         event: Event::warning("Failed", text.to_owned()),
         time: Timestamp::now(),
     }

@@ -1,5 +1,7 @@
 //! What is kept, and for how long.
 
+use mxjob_core::{MxRole, ReplicaRole as _};
+
 use super::*;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +18,7 @@ impl Item for Thing {
 }
 
 fn job() -> JobKey {
-    JobKey::new("default", "job")
+    JobKey::new(MxRole::TABLE, "default", "job")
 }
 
 fn applied(shelf: &mut Shelf<Thing>, thing: &Thing, version: u64) -> bool {

@@ -1,9 +1,11 @@
 //! Who waits, and for how long.
 
+use mxjob_core::{MxRole, ReplicaRole as _};
+
 use super::*;
 
 fn job(name: &str) -> JobKey {
-    JobKey::new("default", name)
+    JobKey::new(MxRole::TABLE, "default", name)
 }
 
 #[tokio::test(start_paused = true)]
