@@ -72,7 +72,7 @@ fn objects(job: &Job) -> (Vec<Value>, Vec<Value>) {
     (pods.collect(), services.collect())
 }
 
-// contract: 12.18
+// contract: 12.21
 #[test]
 fn objects_of_the_published_manifest() {
     let (job, _) = read(&sample("fioravanzo-v1alpha1-linear.yaml"));
@@ -83,7 +83,7 @@ fn objects_of_the_published_manifest() {
     assert_eq!(objects(&job).0.len(), 3);
 }
 
-// contract: 12.18
+// contract: 12.21
 #[test]
 fn the_users_own_word_about_verbosity_wins_and_a_job_without_a_scheduler_has_none() {
     let verbosity = |object: &Value| {
@@ -102,7 +102,7 @@ fn the_users_own_word_about_verbosity_wins_and_a_job_without_a_scheduler_has_non
     assert_eq!(verbosity(&alone), None);
 }
 
-// contract: 12.19
+// contract: 12.22
 #[test]
 fn defaults_are_written_out_once_and_nothing_else() {
     let stored = sample("fioravanzo-v1alpha1-linear.yaml");
@@ -138,7 +138,7 @@ fn defaults_are_written_out_once_and_nothing_else() {
     );
 }
 
-// contract: 12.19
+// contract: 12.22
 #[test]
 fn nothing_is_written_out_for_a_job_that_has_begun_or_ended_or_goes_or_is_not_valid() {
     let writes = |change: fn(&mut Value)| {
@@ -168,7 +168,7 @@ fn nothing_is_written_out_for_a_job_that_has_begun_or_ended_or_goes_or_is_not_va
     assert_eq!(form.spec(&job), None);
 }
 
-// contract: 12.18
+// contract: 12.21
 #[test]
 fn what_is_wrong_is_said_in_the_words_of_the_list() {
     let said = |change: fn(&mut Value)| {
@@ -218,7 +218,7 @@ fn an_id_that_is_stored_is_kept() {
     assert_eq!(read(&object).0.meta.run.as_deref(), Some("0abc"));
 }
 
-// contract: 12.20
+// contract: 12.23
 #[test]
 fn a_job_of_the_same_name_in_another_group_has_other_pods() {
     let newer = json!({
@@ -264,7 +264,7 @@ fn world(object: &Value) -> World {
     World::running(set, to(Version::V1, object))
 }
 
-// contract: 12.18
+// contract: 12.21
 #[test]
 fn codes_from_128_are_retried_others_are_the_end_and_pods_stay() {
     for code in 1..=255 {

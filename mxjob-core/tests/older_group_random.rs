@@ -74,7 +74,7 @@ proptest! {
         failure_persistence: None, max_global_rejects: 60_000, ..ProptestConfig::with_cases(400)
     })]
 
-    // contract: 12.18
+    // contract: 12.21
     #[test]
     fn a_spec_comes_back_with_its_defaults_shown(object in written()) {
         let shown = to(Version::V1Alpha1, &to(Version::V1, &object));
@@ -84,7 +84,7 @@ proptest! {
         prop_assert_eq!(&shown["metadata"], &object["metadata"]);
     }
 
-    // contract: 12.19
+    // contract: 12.22
     #[test]
     fn a_job_is_the_same_with_its_defaults_stored(object in written()) {
         let (job, form) = read(&object);
@@ -99,7 +99,7 @@ proptest! {
         prop_assert_eq!(form.spec(&again), None);
     }
 
-    // contract: 12.18
+    // contract: 12.21
     #[test]
     fn a_status_comes_back_as_it_was_written(object in written(), status in versions::status()) {
         let status: JobStatus = serde_json::from_value(status).unwrap();

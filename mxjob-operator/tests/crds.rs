@@ -28,7 +28,7 @@ fn prints_what_the_repository_holds() {
     );
 }
 
-// contract: 11.4, 12.18
+// contract: 11.4, 12.21
 #[test]
 fn prints_that_of_an_older_api_when_it_is_asked_for() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -34,7 +34,7 @@ fn linear() -> String {
     sample("fioravanzo-v1alpha1-linear.yaml")
 }
 
-// contract: 12.18
+// contract: 12.21
 #[test]
 fn lint_and_plan_take_the_published_manifests() {
     for (name, job) in [
@@ -65,7 +65,7 @@ fn lint_and_plan_take_the_published_manifests() {
     }
 }
 
-// contract: 12.18
+// contract: 12.21
 #[test]
 fn mistakes_are_told_in_the_words_of_the_group() {
     let said = |manifest: &str| {
@@ -99,7 +99,7 @@ fn mistakes_are_told_in_the_words_of_the_group() {
     assert!(text.contains(known), "{text}");
 }
 
-// contract: 12.18
+// contract: 12.21
 #[test]
 fn convert_prints_a_job_of_the_own_group_and_tells_what_is_left_out() {
     let (code, out, err) = mxjob(&["convert", "job.yaml"], &linear());
@@ -127,7 +127,7 @@ fn convert_prints_a_job_of_the_own_group_and_tells_what_is_left_out() {
     );
 }
 
-// contract: 12.18
+// contract: 12.21
 #[test]
 fn run_runs_a_job_of_the_group_on_this_machine() {
     let manifest = "\

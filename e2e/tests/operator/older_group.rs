@@ -83,7 +83,7 @@ async fn pods(bench: &Bench, job: &DynamicObject) -> Result<Vec<(String, String)
     Ok(found)
 }
 
-// contract: 12.18, 12.19
+// contract: 12.21, 12.22
 #[tokio::test]
 async fn the_published_manifest_runs_to_its_end_with_its_defaults_stored() -> Result<()> {
     let (bench, plane, _operator) = world("older").await?;
@@ -145,7 +145,7 @@ async fn the_published_manifest_runs_to_its_end_with_its_defaults_stored() -> Re
     Ok(())
 }
 
-// contract: 12.18, 12.19
+// contract: 12.21, 12.22
 #[tokio::test]
 async fn the_next_operator_carries_on_and_a_manifest_is_applied_again_as_it_is() -> Result<()> {
     let (bench, plane, operator) = world("older-next").await?;
@@ -182,7 +182,7 @@ async fn the_next_operator_carries_on_and_a_manifest_is_applied_again_as_it_is()
     Ok(())
 }
 
-// contract: 12.20
+// contract: 12.23
 #[tokio::test]
 async fn jobs_of_two_groups_have_one_name_and_pods_of_their_own() -> Result<()> {
     let (bench, _, _operator) = world("older-same").await?;
@@ -211,7 +211,7 @@ async fn jobs_of_two_groups_have_one_name_and_pods_of_their_own() -> Result<()> 
     Ok(())
 }
 
-// contract: 12.18
+// contract: 12.21
 #[tokio::test]
 async fn a_name_that_somebody_has_stalls_the_job_until_it_is_free() -> Result<()> {
     let (bench, _, _operator) = world("older-taken").await?;
@@ -248,7 +248,7 @@ async fn a_name_that_somebody_has_stalls_the_job_until_it_is_free() -> Result<()
     .await
 }
 
-// contract: 12.21
+// contract: 12.24
 #[tokio::test]
 async fn a_definition_that_is_not_there_is_named_with_what_to_do() -> Result<()> {
     // A control plane of its own: one without the older group.

@@ -233,7 +233,7 @@ fn the_file_holds_the_definition() {
     }
 }
 
-// contract: 12.18
+// contract: 12.21
 #[test]
 fn a_resource_of_an_older_group_has_one_version_with_its_own_fields() {
     let table = apis::<MxRole>().last().unwrap();
