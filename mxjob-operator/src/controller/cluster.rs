@@ -271,12 +271,12 @@ async fn send<T>(
 
 /// Puts `value` at `path` of an object that is at `version`.
 fn replacement(version: &str, path: &str, value: &Value) -> Result<Patch<()>, Refusal> {
-    let patch = serde_json::from_value(json!([
+    let steps = serde_json::from_value(json!([
         {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
         {"op": "add", "path": path, "value": value},
     ]));
-    let patch = patch.map_err(|error| Refusal::Connection(kube::Error::SerdeError(error)))?;
-    Ok(Patch::Json(patch))
+    let steps = steps.map_err(|error| Refusal::Connection(kube::Error::SerdeError(error)))?;
+    Ok(Patch::Json(steps))
 }
 
 fn only(uid: &str) -> Preconditions {
