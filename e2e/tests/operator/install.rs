@@ -20,7 +20,9 @@ async fn it_waits_for_the_crd_and_can_bring_it() -> Result<()> {
     let plane = ControlPlane::start().await?;
     let bench = Bench::new(&plane, "waits").await?;
     let waiting = Operator::start(&plane, &bench.namespace)?;
-    waiting.says("mxjob crds | kubectl apply").await?;
+    waiting
+        .says("mxjob crds --api kubeflow.org | kubectl apply")
+        .await?;
 
     let crds: Api<CustomResourceDefinition> = Api::all(bench.client.clone());
     let bringing = Operator::start_with(&plane, &["--namespace", "nowhere", "--install-crds"])?;
