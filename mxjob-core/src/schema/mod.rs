@@ -122,9 +122,9 @@ fn whole(
     status: JSONSchemaProps,
 ) -> JSONSchemaProps {
     let kind = table.crd.kind;
-    let version = version.name_in(table);
+    let name = version.name_in(table);
     let mut root = object(&format!(
-        "{kind} {version}: the replicas of a job and how they run together."
+        "{kind} {name}: the replicas of a job and how they run together."
     ));
     let mut metadata = object("");
     // Rules may point at it only when it is in the schema.

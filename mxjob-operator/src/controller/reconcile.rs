@@ -158,7 +158,8 @@ impl Operator {
                 Ok(Some(pod)) => {
                     let view = watch::pod(key.table(), &pod);
                     if !watch::is_watched(key, &pod) {
-                        let (stranger, now) = (Stranger::Pod(Box::new(view.clone())), Instant::now());
+                        let (stranger, now) =
+                            (Stranger::Pod(Box::new(view.clone())), Instant::now());
                         self.shared.world().strangers.meet(key, stranger, now);
                     }
                     snapshot.pods.push(view);
