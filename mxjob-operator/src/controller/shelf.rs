@@ -215,9 +215,15 @@ impl<V: Item> Shelf<V> {
         true
     }
 
-    /// A write was answered with this object. Where the watch is further already, it knows better.
+    /// A write was answered with this object. Where the watch is further already, it knows better;
+    /// where it is as far, it may have shown what an older definition leaves of the object.
     pub(super) fn write(&mut self, job: &JobKey, name: &str, item: V, version: Version) {
         let objects = self.entries.entry(job.clone()).or_default();
+        let same = objects.get_mut(name);
+        if let Some(known) = same.filter(|known| known.version == version) {
+            known.item = item;
+            return;
+        }
         let newest = objects.get(name).map_or(self.seen, |known| known.version);
         if version > newest {
             let entry = Entry {

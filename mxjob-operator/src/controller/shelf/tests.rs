@@ -48,6 +48,18 @@ async fn an_answer_is_not_undone_by_older_news() {
 }
 
 #[tokio::test]
+async fn an_answer_tells_more_than_news_of_the_same_version() {
+    let mut shelf = Shelf::default();
+    applied(
+        &mut shelf,
+        &Thing("1", "what an older definition leaves"),
+        10,
+    );
+    shelf.write(&job(), "pod", Thing("1", "whole"), Version(10));
+    assert_eq!(seen(&shelf), [Thing("1", "whole")]);
+}
+
+#[tokio::test]
 async fn an_answer_that_comes_after_the_deletion_brings_nothing_back() {
     let mut shelf = Shelf::default();
     applied(&mut shelf, &Thing("1", "a"), 10);
