@@ -134,7 +134,8 @@ async fn a_job_whose_status_is_not_kept_has_no_pods_until_the_crd_is_updated() -
     let bench = Bench::new(&plane, "older").await?;
     let operator = Operator::start(&plane, &bench.namespace)?;
     bench.create(&training("digits", 1, 1)).await?;
-    let advice = "update the CRDs, `mxjob crds | kubectl apply --server-side -f -`";
+    let advice =
+        "update the CRD, `mxjob crds --api kubeflow.org | kubectl apply --server-side -f -`";
     let message = bench.event("FailedUpdateStatus").await?;
     assert!(message.contains(advice), "{message}");
     e2e::deadline::until("the third attempt", PATIENCE, || async {

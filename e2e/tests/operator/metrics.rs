@@ -224,7 +224,9 @@ async fn it_is_ready_with_the_caches_and_stops_with_clients_connected() -> Resul
     let plane = ControlPlane::start().await?;
     let bench = Bench::new(&plane, "ready").await?;
     let operator = Operator::start(&plane, &bench.namespace)?;
-    operator.says("mxjob crds | kubectl apply").await?;
+    operator
+        .says("mxjob crds --api kubeflow.org | kubectl apply")
+        .await?;
     let health = operator.address("health").await?;
     assert_eq!(http::get(health, "/healthz").await?.0, 200);
     let (status, _, body) = http::get(health, "/readyz").await?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
-use e2e::{ControlPlane, ScriptedKubelet};
+use e2e::{ControlPlane, ScriptedKubelet, http};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -257,13 +257,48 @@ async fn a_definition_that_is_not_there_is_named_with_what_to_do() -> Result<()>
     waiting
         .says("mxjobs.fioravanzo.org is not installed: run `mxjob crds --api fioravanzo.org | kubectl apply")
         .await?;
+    // The other group does not wait for it.
+    let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    bench.create(&training("digits", 1, 1)).await?;
+    bench.phase("digits", "Running").await?;
+    let health = waiting.address("health").await?;
+    assert_eq!(http::get(health, "/readyz").await?.0, 200);
     let within = ["--namespace", "nowhere"];
     let bringing = [[BOTH, within].as_flattened(), &["--install-crds"]].concat();
     let bringing = Operator::start_with(&plane, &bringing)?;
     bringing.says("crd=\"mxjobs.fioravanzo.org\"").await?;
-    waiting.says("caches are complete").await?;
+    apply(&bench, &sample()?).await?;
+    phase(&bench, "mx-test-dist", "Running", "Running").await?;
+    Ok(())
+}
+
+// contract: 12.22
+#[tokio::test]
+async fn a_job_whose_defaults_are_not_kept_has_no_pods_until_the_crd_is_updated() -> Result<()> {
+    // A control plane of its own: one whose CRD lacks most fields.
+    let (bench, plane) = Bench::own("older-pruned").await?;
+    let current = apis::<MxRole>().find(|table| table.crd.group == GROUP);
+    let current = schema::crd(current.context("the group")?);
+    let mut poor = serde_json::to_value(&current)?;
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let version = &mut poor["spec"]["versions"][0];
+    version["additionalPrinterColumns"] = json!([]);
+    version["schema"]["openAPIV3Schema"] = json!({"type": "object", "properties": {
+        "spec": {"type": "object", "properties": {"replicaSpecs": {"type": "array", "items": any}}},
+        "status": any,
+    }});
+    plane.install_crds(&[serde_json::from_value(poor)?]).await?;
+    let operator = serve(&plane, &bench)?;
     let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
     apply(&bench, &sample()?).await?;
+    let advice =
+        "update the CRD, `mxjob crds --api fioravanzo.org | kubectl apply --server-side -f -`";
+    let message = bench.event("FailedUpdateSpec").await?;
+    ensure!(message.contains(advice), "{message}");
+    operator.says("spec not written").await?;
+    ensure!(bench.writes(&plane, "create", "pods")? == 0);
+
+    plane.install_crds(&[current]).await?;
     phase(&bench, "mx-test-dist", "Running", "Running").await?;
     Ok(())
 }

@@ -12,11 +12,13 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 use kube::{Api, Client, Resource};
+use mxjob_core::RoleTable;
 use mxjob_core::plan::Target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::crd;
 use super::key::JobKey;
 use super::limit::Verdict;
 use super::raw::{self, RawJob};
@@ -46,10 +48,10 @@ pub(super) enum Refusal {
     NoSuchReplica,
     /// The server has taken a spec or status and kept another one.
     #[error(
-        "the server keeps less of the job than is written: update the CRDs, `mxjob crds | kubectl apply \
-         --server-side -f -`"
+        "the server keeps less of the job than is written: update the CRD, {}",
+        crd::command(.0)
     )]
-    Pruned,
+    Pruned(&'static RoleTable),
 }
 
 impl Refusal {
@@ -57,7 +59,7 @@ impl Refusal {
     pub(super) fn code(&self) -> u16 {
         match self {
             Self::Answer(status) => status.code,
-            Self::Pruned => OK,
+            Self::Pruned(_) => OK,
             Self::Connection(_) | Self::Late | Self::NoSuchReplica => 0,
         }
     }

@@ -38,12 +38,19 @@ pub(super) enum CrdError {
     },
 }
 
+/// The command that installs the CRD, or updates it.
+pub(super) fn command(table: &RoleTable) -> String {
+    let group = table.crd.group;
+    format!("`mxjob crds --api {group} | kubectl apply --server-side -f -`")
+}
+
 /// What to say when the CRD is not there.
 pub(super) fn missing(table: &RoleTable) -> String {
     let (plural, group) = (table.crd.plural, table.crd.group);
+    let command = command(table);
     format!(
-        "{plural}.{group} is not installed: run `mxjob crds --api {group} | kubectl apply --server-side -f -`, or start the \
-         operator with --install-crds; waiting for it"
+        "{plural}.{group} is not installed: run {command}, or start the operator with --install-crds; waiting \
+         for it"
     )
 }
 

@@ -64,6 +64,10 @@ impl Operator {
     }
 
     async fn look(&self, key: &JobKey) -> Next {
+        // Its API may have come after the others.
+        if !self.shared.world().is_known(key) {
+            return Next::Retry(None);
+        }
         let mut unsaid = self.shared.unsaid().take(key);
         self.look_at_strangers(key, &mut unsaid).await;
         self.look_at_late_job(key, &mut unsaid).await;

@@ -230,6 +230,9 @@ impl<V: Item + Send + 'static> Follower<V> {
             tracing::debug!(resource = self.plural, %error, failures, "cannot watch");
         } else if missing {
             tracing::error!("{}", crd::missing(self.table));
+            self.shared.world().lacks(self.table);
+            // Those of the other APIs may have waited for this one.
+            self.shared.push([]);
         } else {
             let error = words(error);
             tracing::warn!(resource = self.plural, %error, "cannot watch, trying again");

@@ -111,10 +111,27 @@ impl Snapshot {
 pub(super) struct Scope {
     table: &'static RoleTable,
     namespace: Option<String>,
+    /// The server has said that there is no such resource.
+    absent: bool,
     pub(super) jobs: Shelf<StoredJob>,
     pub(super) pods: Shelf<PodView>,
     pub(super) services: Shelf<ServiceView>,
     pub(super) config_maps: Shelf<ConfigMapView>,
+}
+
+impl Scope {
+    /// Every list has been complete at least once.
+    fn is_synced(&self) -> bool {
+        self.jobs.is_synced()
+            && self.pods.is_synced()
+            && self.services.is_synced()
+            && self.config_maps.is_synced()
+    }
+
+    /// Its API is not there, nor was before.
+    fn is_absent(&self) -> bool {
+        self.absent && !self.jobs.is_synced()
+    }
 }
 
 /// What is known of the cluster.
@@ -130,6 +147,7 @@ impl World {
         let scope = |table: &'static RoleTable, namespace: Option<&String>| Scope {
             table,
             namespace: namespace.cloned(),
+            absent: false,
             jobs: Shelf::default(),
             pods: Shelf::default(),
             services: Shelf::default(),
@@ -175,14 +193,22 @@ impl World {
         })
     }
 
-    /// Every list has been complete at least once.
+    /// The server does not know that API: nothing of it is waited for until it does.
+    pub(super) fn lacks(&mut self, table: &RoleTable) {
+        let scopes = self.scopes.iter_mut();
+        let of_api = scopes.filter(|scope| scope.table.crd.group == table.crd.group);
+        of_api.for_each(|scope| scope.absent = true);
+    }
+
+    /// There is an API, and every list of those that are there has been complete at least once.
     pub(super) fn is_synced(&self) -> bool {
-        self.scopes.iter().all(|scope| {
-            scope.jobs.is_synced()
-                && scope.pods.is_synced()
-                && scope.services.is_synced()
-                && scope.config_maps.is_synced()
-        })
+        let mut here = self.scopes.iter().filter(|scope| !scope.is_absent());
+        here.clone().next().is_some() && here.all(Scope::is_synced)
+    }
+
+    /// Everything about the job is known.
+    pub(super) fn is_known(&mut self, key: &JobKey) -> bool {
+        self.scope(key).is_some_and(|scope| scope.is_synced())
     }
 
     /// Every job.

@@ -11,6 +11,23 @@ use super::unsaid::Unsaid;
 use super::watch;
 use super::world::StoredJob;
 
+/// What of a job is written.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Spec,
+    Status,
+}
+
+impl Part {
+    /// What it is called, and the reason of the event about one that could not be written.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Spec => ("spec", "FailedUpdateSpec"),
+            Self::Status => ("status", "FailedUpdateStatus"),
+        }
+    }
+}
+
 impl Operator {
     /// Stores the defaults of a new job, where its API does; `Some`: that was to be done, and the job
     /// is to be looked at anew.
@@ -31,11 +48,11 @@ impl Operator {
                     return Some(Next::More);
                 }
                 // They would be written anew for ever.
-                Refusal::Pruned
+                Refusal::Pruned(key.table())
             }
             Err(refusal) => refusal,
         };
-        Some(self.not_written(key, &stored.job, &refusal, unsaid, "spec"))
+        Some(self.not_written(key, &stored.job, &refusal, unsaid, Part::Spec))
     }
 
     /// Writes the planned status; `Some`: it could not be written, and nothing else is to be done.
@@ -60,14 +77,14 @@ impl Operator {
                     return None;
                 }
                 // What is counted there would be counted anew for ever.
-                Refusal::Pruned
+                Refusal::Pruned(key.table())
             }
             Err(refusal) => refusal,
         };
         if refusal.is_doubtful() {
             unsaid.doubt(&stored.version, plan);
         }
-        Some(self.not_written(key, &stored.job, &refusal, unsaid, "status"))
+        Some(self.not_written(key, &stored.job, &refusal, unsaid, Part::Status))
     }
 
     fn not_written(
@@ -76,7 +93,7 @@ impl Operator {
         job: &Job,
         refusal: &Refusal,
         unsaid: &mut Unsaid,
-        what: &str,
+        part: Part,
     ) -> Next {
         let news = unsaid.is_news(refusal);
         // The news that made it so is on its way, and brings the job back here.
@@ -87,12 +104,12 @@ impl Operator {
             return Next::Retry(None);
         }
         if news {
-            tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "{what} not written");
+            tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "{} not written", part.words().0);
         }
         if refusal.is_final() {
+            let (what, reason) = part.words();
             let message = format!("Error updating {what}: {refusal}");
-            self.recorder
-                .tell(job, Event::warning("FailedUpdateStatus", message));
+            self.recorder.tell(job, Event::warning(reason, message));
         }
         Next::Retry(None)
     }
