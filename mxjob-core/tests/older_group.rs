@@ -102,6 +102,32 @@ fn the_users_own_word_about_verbosity_wins_and_a_job_without_a_scheduler_has_non
     assert_eq!(verbosity(&alone), None);
 }
 
+// contract: 12.21
+#[test]
+fn the_port_of_the_scheduler_is_everyones_root_port() {
+    let mut object = dist();
+    let entries = object["spec"]["replicaSpecs"].as_array_mut().unwrap();
+    entries.rotate_left(1);
+    entries[0]["mxPort"] = json!(9001);
+    entries[2]["mxPort"] = json!(9100);
+    let (pods, services) = objects(&read(&object).0);
+    assert_eq!(pods.len(), 5);
+    for pod in &pods {
+        let env = pod["spec"]["containers"][0]["env"].as_array().unwrap();
+        let root = env.iter().find(|one| one["name"] == "DMLC_PS_ROOT_PORT");
+        assert_eq!(root.unwrap()["value"], "9100");
+    }
+    let scheduler = services.iter().find(|service| {
+        let name = service["metadata"]["name"].as_str().unwrap();
+        name.contains("-scheduler-")
+    });
+    assert_eq!(scheduler.unwrap()["spec"]["ports"][0]["port"], 9100);
+
+    // What the other group calls it is nothing here, also where the server has kept it.
+    object["spec"]["replicaSpecs"][2]["PsRootPort"] = json!(70_000);
+    assert_eq!(objects(&read(&object).0).0, pods);
+}
+
 // contract: 12.22
 #[test]
 fn defaults_are_written_out_once_and_nothing_else() {
@@ -215,7 +241,9 @@ fn what_is_wrong_is_said_in_the_words_of_the_list() {
 fn an_id_that_is_stored_is_kept() {
     let mut object = dist();
     object["spec"]["RuntimeId"] = json!("0abc");
-    assert_eq!(read(&object).0.meta.run.as_deref(), Some("0abc"));
+    let (job, _) = read(&object);
+    assert_eq!(job.meta.run.as_deref(), Some("0abc"));
+    assert!(job.spec.is_ok());
 }
 
 // contract: 12.23
@@ -227,6 +255,21 @@ fn a_job_of_the_same_name_in_another_group_has_other_pods() {
         "spec": {"RuntimeId": "ab12", "replicaSpecs": dist()["spec"]["replicaSpecs"]},
     });
     let newer = convert(MxRole::TABLE, newer, Version::V1).unwrap();
+    let layout = |job: Job| {
+        let wiring = Wiring::new(&job, job.spec.as_ref().unwrap(), Addresses::Cluster);
+        let pod = wiring.pods().next().unwrap();
+        let name = wiring.config_map().unwrap().metadata.name.unwrap();
+        assert!(serde_json::to_string(&pod).unwrap().contains(&name));
+        name
+    };
+    let mut large = newer.clone();
+    large["spec"]["mxReplicaSpecs"]["Worker"]["replicas"] = json!(1000);
+    let newer_layout = layout(Job::read(MxRole::TABLE, &large));
+    let mut large = dist();
+    large["spec"]["replicaSpecs"][2]["replicas"] = json!(1000);
+    let older_layout = layout(read(&large).0);
+    assert_eq!(newer_layout, "example-cluster");
+    assert_eq!(older_layout, "example-e9c9-cluster");
     let newer = objects(&Job::read(MxRole::TABLE, &newer));
     let mut older = dist();
     older["spec"]["RuntimeId"] = json!("ab12");

@@ -121,6 +121,25 @@ fn convert_prints_a_job_of_the_own_group_and_tells_what_is_left_out() {
     let (_, _, told) = mxjob(&["convert", "job.yaml"], &own);
     let left = "warning: mx-test-dist: v1 cannot say spec.RuntimeId: \"ab12\": left out\n";
     assert!(told.contains(left), "{told}");
+    // The other API of its form can say it.
+    let chief = "  terminationPolicy: {chief: {replicaName: WORKER, replicaIndex: 0}}\n";
+    let own = own.replacen("spec:\n", &format!("spec:\n{chief}"), 1);
+    let (code, out, told) = mxjob(&["convert", "job.yaml", "--to", "v1alpha1"], &own);
+    let job: Value = serde_saphyr::from_str(&out).unwrap();
+    assert_eq!(
+        (code, &job["apiVersion"]),
+        (0, &"kubeflow.org/v1alpha1".into()),
+        "{told}"
+    );
+    assert_eq!(job["spec"]["RuntimeId"], "ab12");
+    assert_eq!(
+        job["spec"]["terminationPolicy"]["chief"]["replicaName"],
+        "WORKER"
+    );
+    assert!(
+        !told.contains("RuntimeId") && !told.contains("terminationPolicy"),
+        "{told}"
+    );
     let (code, out, _) = mxjob(&["convert", "job.yaml", "--to", "v1beta1"], &linear());
     assert!(
         code == 0 && out.contains("apiVersion: kubeflow.org/v1beta1"),

@@ -272,6 +272,33 @@ async fn a_definition_that_is_not_there_is_named_with_what_to_do() -> Result<()>
     Ok(())
 }
 
+// contract: 12.21
+#[tokio::test]
+async fn a_definition_without_a_status_of_its_own_is_told_with_what_to_do() -> Result<()> {
+    // A control plane of its own: one whose CRD is as the first operator made it.
+    let (bench, plane) = Bench::own("older-bare").await?;
+    let current = apis::<MxRole>().find(|table| table.crd.group == GROUP);
+    let current = schema::crd(current.context("the group")?);
+    let mut bare = current.clone();
+    for version in &mut bare.spec.versions {
+        version.subresources = None;
+    }
+    plane.install_crds(&[bare]).await?;
+    let _operator = serve(&plane, &bench)?;
+    let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    apply(&bench, &sample()?).await?;
+    let message = bench.event("FailedUpdateStatus").await?;
+    ensure!(
+        message.contains("mxjob crds --api fioravanzo.org"),
+        "{message}"
+    );
+    ensure!(bench.writes(&plane, "create", "pods")? == 0);
+
+    plane.install_crds(&[current]).await?;
+    phase(&bench, "mx-test-dist", "Running", "Running").await?;
+    Ok(())
+}
+
 // contract: 12.22
 #[tokio::test]
 async fn a_job_whose_defaults_are_not_kept_has_no_pods_until_the_crd_is_updated() -> Result<()> {

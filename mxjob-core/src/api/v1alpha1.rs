@@ -32,6 +32,9 @@ pub struct JobSpec {
     pub scheduler_name: Option<String>,
 }
 
+/// What [`ReplicaSpec::ps_root_port`] is called here.
+pub(crate) const PORT_FIELD: &str = "PsRootPort";
+
 /// The replicas of one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -45,12 +48,8 @@ pub struct ReplicaSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mx_replica_type: Option<String>,
     /// The port that the scheduler listens on; default 9091.
-    // As the resource calls it.
-    #[serde(
-        rename = "PsRootPort",
-        alias = "mxPort",
-        skip_serializing_if = "Option::is_none"
-    )]
+    // A resource may call it otherwise.
+    #[serde(rename = "PsRootPort", skip_serializing_if = "Option::is_none")]
     pub ps_root_port: Option<i32>,
 }
 

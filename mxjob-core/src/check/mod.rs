@@ -28,17 +28,17 @@ pub fn structure(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
     Structure::of(table, served.unwrap_or(Version::V1)).check(object)
 }
 
-/// Judges a `v1alpha1` job as if it were just being created, by the rules of its version. For a spec
+/// Judges a `v1alpha1` job as if it were just being created, by the rules of its version. For one
 /// whose structure has no errors; what it is as v1 is to be judged too.
-pub fn list_rules(table: &'static RoleTable, name: &str, spec: &v1alpha1::JobSpec) -> Vec<Problem> {
-    list_verdicts(
-        table,
-        &ListSubject {
-            name,
-            spec,
-            old: None,
-        },
-    )
+pub fn list_rules(table: &'static RoleTable, name: &str, object: &Value) -> Vec<Problem> {
+    match list_spec(table, object) {
+        Ok(spec) => {
+            let spec = &spec;
+            let old = None;
+            list_verdicts(table, &ListSubject { name, spec, old })
+        }
+        Err(problem) => vec![problem],
+    }
 }
 
 /// Judges a stored object of a resource whose only version has a list of roles: its structure, and
@@ -48,10 +48,9 @@ pub(crate) fn stored_list(table: &'static RoleTable, object: &Value) -> Vec<Prob
     if problems.iter().any(Problem::is_error) {
         return problems;
     }
-    let spec = object.get("spec").cloned().unwrap_or_default();
-    let spec: v1alpha1::JobSpec = match serde_json::from_value(spec) {
+    let spec = match list_spec(table, object) {
         Ok(spec) => spec,
-        Err(error) => return vec![Problem::error("spec", error.to_string())],
+        Err(problem) => return vec![problem],
     };
     let name = object.pointer("/metadata/name").and_then(Value::as_str);
     let subject = ListSubject {
@@ -60,6 +59,20 @@ pub(crate) fn stored_list(table: &'static RoleTable, object: &Value) -> Vec<Prob
         old: Some((&spec, false)),
     };
     list_verdicts(table, &subject)
+}
+
+/// The spec of a `v1alpha1` job; the port of an entry is what its resource calls so.
+pub(crate) fn list_spec(table: &RoleTable, object: &Value) -> Result<v1alpha1::JobSpec, Problem> {
+    let form = table.list_form();
+    let mut spec = object.get("spec").cloned().unwrap_or_default();
+    let entries = spec.get_mut("replicaSpecs").and_then(Value::as_array_mut);
+    let entries = entries.into_iter().flatten();
+    for entry in entries.filter_map(Value::as_object_mut) {
+        let port = form.and_then(|form| entry.remove(form.legacy.port_field));
+        entry.remove(v1alpha1::PORT_FIELD);
+        entry.extend(port.map(|port| (v1alpha1::PORT_FIELD.to_owned(), port)));
+    }
+    serde_json::from_value(spec).map_err(|error| Problem::error("spec", error.to_string()))
 }
 
 fn list_verdicts(table: &'static RoleTable, subject: &ListSubject<'_>) -> Vec<Problem> {

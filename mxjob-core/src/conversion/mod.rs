@@ -101,19 +101,12 @@ pub fn convert(table: &'static RoleTable, object: Value, to: Version) -> Result<
     Ok(Value::Object(object))
 }
 
-/// Makes the v1 form of a job of another API of the role set one of the resource of `table`; what of
-/// its spec is lost with that, in words.
-pub fn adopt(table: &RoleTable, object: &mut Value) -> Vec<String> {
-    let name = Version::V1.full(table);
-    if object.get("apiVersion").is_none_or(|own| *own == name) {
-        return Vec::new();
-    }
-    let lost = forget(object);
+/// Makes the v1 form of a job of another API of the role set one of the resource of `table`.
+pub fn adopt(table: &RoleTable, object: &mut Value) {
     if let Some(fields) = object.as_object_mut() {
-        fields.insert("apiVersion".to_owned(), name.into());
+        fields.insert("apiVersion".to_owned(), Version::V1.full(table).into());
         fields.insert("kind".to_owned(), table.crd.kind.into());
     }
-    lost
 }
 
 /// The version that an object of the resource of `table` is at.

@@ -39,7 +39,7 @@ pub(super) fn create(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec, memo
 /// Keeps the ConfigMap with the layout as the spec says; false: pods have to wait for it.
 fn layout(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> bool {
     let (wanted, size) = (is_long(draft.job, spec), labels::size(draft.job, spec));
-    let name = names::config_map(&draft.job.meta.name);
+    let name = names::config_map(draft.job);
     let (mut free, mut there) = (true, false);
     for config_map in &world.config_maps {
         let is_it = wanted && config_map.name == name && config_map.size == size;

@@ -169,7 +169,7 @@ impl Action {
             | Self::DeletePod(target)
             | Self::DeleteService(target)
             | Self::DeleteConfigMap(target) => target.name.clone(),
-            Self::CreateConfigMap => names::config_map(&job.meta.name),
+            Self::CreateConfigMap => names::config_map(job),
             Self::CreateJobService | Self::DeleteJob => job.meta.name.clone(),
         }
     }

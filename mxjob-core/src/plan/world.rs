@@ -39,7 +39,7 @@ impl<'a> World<'a> {
             config_maps: Vec::new(),
             foreign_config_map: None,
         };
-        let config_map = names::config_map(&job.meta.name);
+        let config_map = names::config_map(job);
         for found in observed.config_maps {
             if found.owner.as_deref() == Some(uid) {
                 world.config_maps.push(found);

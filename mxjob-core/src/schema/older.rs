@@ -97,7 +97,7 @@ fn put_into_words(root: &mut JSONSchemaProps, table: &RoleTable, form: ListForm)
         if let Some(node) = fields.get_mut("mxReplicaType") {
             node.description = Some(kind.clone());
         }
-        if let Some(mut node) = fields.remove("PsRootPort") {
+        if let Some(mut node) = fields.remove(v1alpha1::PORT_FIELD) {
             node.description = Some(port.clone());
             fields.insert(form.legacy.port_field.to_owned(), node);
         }

@@ -111,7 +111,7 @@ impl Layout {
     }
 
     /// Mounts that ConfigMap into all containers of a pod of the job.
-    pub(super) fn mount(&self, job: &str, pod: &mut PodSpec) {
+    pub(super) fn mount(&self, job: &Job, pod: &mut PodSpec) {
         if !self.is_cut {
             return;
         }

@@ -80,7 +80,7 @@ impl<'a> Wiring<'a> {
     /// The ConfigMap of a job whose layout is too long for a variable; `None` for all others.
     pub fn config_map(&self) -> Option<ConfigMap> {
         self.layout.as_ref()?.config_map(ObjectMeta {
-            name: Some(names::config_map(&self.job.meta.name)),
+            name: Some(names::config_map(self.job)),
             namespace: self.namespace(),
             labels: Some(labels::of_job(self.job)),
             annotations: Some(

@@ -14,9 +14,19 @@ pub fn replica(job: &Job, replica: Replica) -> String {
     }
 }
 
-/// Name of the ConfigMap with the layout of a large job.
-pub fn config_map(job: &str) -> String {
-    format!("{job}-cluster")
+/// Name of the ConfigMap with the layout of a large job. One of an API of its own has the runtime id
+/// in it: a job of another may have the same name.
+pub fn config_map(job: &Job) -> String {
+    let name = &job.meta.name;
+    match job
+        .meta
+        .run
+        .as_ref()
+        .filter(|_| job.table.crd.alone.is_some())
+    {
+        Some(run) => format!("{name}-{run}-cluster"),
+        None => format!("{name}-cluster"),
+    }
 }
 
 /// The replica that a name of a pod or service of `job` stands for.

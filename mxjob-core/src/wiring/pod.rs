@@ -24,7 +24,7 @@ pub(super) fn pod(wiring: &Wiring<'_>, role: &RoleSpec, replica: Replica, attemp
     accelerators::replace_alpha(&mut spec);
     give(&mut spec);
     if let Some(layout) = &wiring.layout {
-        layout.mount(&wiring.job.meta.name, &mut spec);
+        layout.mount(wiring.job, &mut spec);
     }
     for container in &mut spec.containers {
         container.env =

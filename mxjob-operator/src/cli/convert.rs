@@ -22,8 +22,8 @@ pub(super) struct ConvertArgs {
     to: String,
 }
 
-/// Prints the jobs of a manifest at another version, those of an older API as jobs of the own one; comments are not kept. What that version cannot
-/// say is told.
+/// Prints the jobs of a manifest at another version, those of an older API as jobs of the own one;
+/// comments are not kept. What that version cannot say is told.
 pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
     let jobs = match load_manifests(apis, &args.file) {
         Ok(jobs) => jobs,
@@ -43,7 +43,7 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
     for Manifest { mut object, .. } in jobs {
         let name = object.pointer("/metadata/name").cloned();
         let name = name.unwrap_or_default();
-        let mut lost = conversion::adopt(own, &mut object);
+        conversion::adopt(own, &mut object);
         let mut converted = match conversion::convert(own, object, to) {
             Ok(converted) => converted,
             Err(error) => {
@@ -51,8 +51,7 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
                 return ExitCode::from(UNUSABLE);
             }
         };
-        lost.extend(conversion::forget(&mut converted));
-        for lost in lost {
+        for lost in conversion::forget(&mut converted) {
             let name = name.as_str().unwrap_or("a job");
             eprintln!("warning: {name}: {to} cannot say {lost}: left out");
         }

@@ -221,18 +221,22 @@ impl<V: Item + Send + 'static> Follower<V> {
     fn complain(&self, error: &watcher::Error, failures: u32) {
         let missing = matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404);
         let expired = matches!(error, watcher::Error::WatchError(status) if status.code == 410);
-        if expired && failures == 1 {
+        if missing {
+            let is_news = self.shared.world().lacks(self.table);
+            if is_news || failures == 1 {
+                tracing::error!("{}", crd::missing(self.table));
+            }
+            if is_news {
+                // Those of the other APIs may have waited for this one.
+                self.shared.push([]);
+            }
+        } else if expired && failures == 1 {
             tracing::info!(
                 resource = self.plural,
                 "the watch was too old, listing anew"
             );
         } else if failures > 1 {
             tracing::debug!(resource = self.plural, %error, failures, "cannot watch");
-        } else if missing {
-            tracing::error!("{}", crd::missing(self.table));
-            self.shared.world().lacks(self.table);
-            // Those of the other APIs may have waited for this one.
-            self.shared.push([]);
         } else {
             let error = words(error);
             tracing::warn!(resource = self.plural, %error, "cannot watch, trying again");
@@ -253,4 +257,43 @@ fn words(error: &watcher::Error) -> String {
 
 fn version<K: Resource>(object: &K) -> Version {
     Version::of(object.meta().resource_version.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+    use mxjob_core::role::apis;
+    use mxjob_core::{MxRole, ReplicaRole as _};
+
+    use super::*;
+    use crate::controller::world::World;
+
+    // contract: 12.24
+    #[test]
+    fn an_api_that_is_not_there_is_not_waited_for_whatever_failed_before() {
+        let tables: Vec<_> = apis::<MxRole>().collect();
+        let shared = Arc::new(Shared::new(World::new(&tables, &[])));
+        let older = tables.last().copied().unwrap();
+        let follower = Follower::new(&shared, older, None, "mxjobs", |scope| &mut scope.jobs);
+        let failed = |code| {
+            let status = Status::failure("no", "Unknown").with_code(code);
+            watcher::Error::InitialListFailed(kube::Error::Api(status.boxed()))
+        };
+        {
+            let mut world = shared.world();
+            let scope = world.scope_of(MxRole::TABLE, None).unwrap();
+            scope.jobs.begin();
+            scope.jobs.finish();
+            scope.pods.begin();
+            scope.pods.finish();
+            scope.services.begin();
+            scope.services.finish();
+            scope.config_maps.begin();
+            scope.config_maps.finish();
+        }
+        follower.complain(&failed(503), 1);
+        assert!(!shared.world().is_synced());
+        follower.complain(&failed(404), 2);
+        assert!(shared.world().is_synced());
+    }
 }

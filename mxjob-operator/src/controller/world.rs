@@ -193,11 +193,13 @@ impl World {
         })
     }
 
-    /// The server does not know that API: nothing of it is waited for until it does.
-    pub(super) fn lacks(&mut self, table: &RoleTable) {
+    /// The server does not know that API: nothing of it is waited for until it does. Whether that is
+    /// news.
+    pub(super) fn lacks(&mut self, table: &RoleTable) -> bool {
         let scopes = self.scopes.iter_mut();
         let of_api = scopes.filter(|scope| scope.table.crd.group == table.crd.group);
-        of_api.for_each(|scope| scope.absent = true);
+        let mut known = of_api.map(|scope| std::mem::replace(&mut scope.absent, true));
+        known.by_ref().fold(false, |news, known| news || !known)
     }
 
     /// There is an API, and every list of those that are there has been complete at least once.

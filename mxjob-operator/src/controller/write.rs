@@ -1,5 +1,6 @@
 //! What is written to the job itself: its defaults once, where they are stored, and its status.
 
+use kube::ResourceExt as _;
 use mxjob_core::Job;
 use mxjob_core::plan::{Event, Plan};
 
@@ -79,12 +80,22 @@ impl Operator {
                 // What is counted there would be counted anew for ever.
                 Refusal::Pruned(key.table())
             }
+            Err(refusal) if refusal.is_not_found() && self.is_there(key, stored).await => {
+                // A definition without the subresource, as those of the first operators.
+                Refusal::Pruned(key.table())
+            }
             Err(refusal) => refusal,
         };
         if refusal.is_doubtful() {
             unsaid.doubt(&stored.version, plan);
         }
         Some(self.not_written(key, &stored.job, &refusal, unsaid, Part::Status))
+    }
+
+    async fn is_there(&self, key: &JobKey, stored: &StoredJob) -> bool {
+        let found = self.cluster.read_job(key).await;
+        let found = found.ok().flatten();
+        found.is_some_and(|job| job.uid().as_ref() == Some(&stored.job.meta.uid))
     }
 
     fn not_written(

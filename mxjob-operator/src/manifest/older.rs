@@ -1,6 +1,6 @@
 //! Jobs of an older version: judged as what they are, and then as what they are at v1.
 
-use mxjob_core::api::{Version, v1alpha1};
+use mxjob_core::api::Version;
 use mxjob_core::problem::Problem;
 use mxjob_core::{RoleTable, check, conversion};
 use serde_json::Value;
@@ -25,14 +25,8 @@ pub(super) fn judge(
     let name = name(object);
     problems.extend(nameless(name.as_deref()));
     if version == Version::V1Alpha1 && !problems.iter().any(Problem::is_error) {
-        let spec = object.get("spec").cloned().unwrap_or_default();
-        match serde_json::from_value::<v1alpha1::JobSpec>(spec) {
-            Ok(spec) => {
-                let name = name.as_deref().unwrap_or(UNNAMED);
-                problems.extend(check::list_rules(table, name, &spec));
-            }
-            Err(error) => problems.push(Problem::error("spec", error.to_string())),
-        }
+        let name = name.as_deref().unwrap_or(UNNAMED);
+        problems.extend(check::list_rules(table, name, object));
     }
     if problems.iter().any(Problem::is_error) {
         return problems;

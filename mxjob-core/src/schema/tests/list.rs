@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::jobs::{Edge, edge};
 use super::parity::{Write, plain, runner};
-use crate::api::v1alpha1::JobSpec;
+use crate::check::list_spec;
 use crate::role::apis;
 use crate::schema::rule::{ListRule, ListSubject};
 use crate::schema::{attach, older};
@@ -179,8 +179,7 @@ impl Rules {
 
     /// Judges both ways; which rules refused.
     fn agree(&self, new: &Value, old: Option<&Value>) -> Result<Vec<String>, TestCaseError> {
-        let spec =
-            |job: &Value| -> JobSpec { serde_json::from_value(job["spec"].clone()).unwrap() };
+        let spec = |job: &Value| list_spec(self.table, job).unwrap();
         let now = spec(new);
         let before = old.map(|old| (spec(old), old["status"]["state"] == "Succeeded"));
         let subject = ListSubject {
