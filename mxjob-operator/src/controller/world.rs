@@ -197,9 +197,11 @@ impl World {
     /// news.
     pub(super) fn lacks(&mut self, table: &RoleTable) -> bool {
         let scopes = self.scopes.iter_mut();
-        let of_api = scopes.filter(|scope| scope.table.crd.group == table.crd.group);
-        let mut known = of_api.map(|scope| std::mem::replace(&mut scope.absent, true));
-        known.by_ref().fold(false, |news, known| news || !known)
+        let mut is_news = false;
+        for scope in scopes.filter(|scope| scope.table.crd.group == table.crd.group) {
+            is_news |= !std::mem::replace(&mut scope.absent, true);
+        }
+        is_news
     }
 
     /// There is an API, and every list of those that are there has been complete at least once.
