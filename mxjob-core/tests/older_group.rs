@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod lists;
 mod support;
 
 use std::collections::BTreeMap;
@@ -15,38 +16,19 @@ use std::fs;
 use std::path::Path;
 
 use k8s_openapi::api::core::v1::Pod;
+use lists::{entry, objects, read, table, to};
 use mxjob_core::api::Version;
-use mxjob_core::conversion::{CONVERSION_ANNOTATION, Stored, convert};
-use mxjob_core::role::apis;
+use mxjob_core::conversion::{CONVERSION_ANNOTATION, convert};
 use mxjob_core::wiring::{Addresses, Wiring};
-use mxjob_core::{Job, MxRole, ReplicaRole, RoleTable};
+use mxjob_core::{Job, MxRole, ReplicaRole};
 use serde_json::{Value, json};
 use support::{MX, Set, World};
-
-fn table() -> &'static RoleTable {
-    let mut older = apis::<MxRole>().filter(|table| table.crd.group == "fioravanzo.org");
-    older.next().unwrap()
-}
-
-fn to(version: Version, object: &Value) -> Value {
-    convert(table(), object.clone(), version).unwrap()
-}
-
-fn read(object: &Value) -> (Job, Stored) {
-    Stored::read(table(), object)
-}
 
 fn list(spec: &Value) -> Value {
     json!({
         "apiVersion": "fioravanzo.org/v1alpha1", "kind": "MXJob",
         "metadata": {"name": "example", "namespace": "lab", "uid": "u-1"}, "spec": spec,
     })
-}
-
-fn entry(role: &str, replicas: u32) -> Value {
-    let container = json!({"name": "mxnet", "image": "some/image"});
-    let pod = json!({"containers": [container]});
-    json!({"mxReplicaType": role, "replicas": replicas, "template": {"spec": pod}})
 }
 
 fn dist() -> Value {
@@ -60,16 +42,6 @@ fn sample(name: &str) -> Value {
     let mut object: Value = serde_saphyr::from_str(&text).unwrap();
     object["metadata"] = json!({"name": "example", "namespace": "lab", "uid": "u-1"});
     object
-}
-
-/// Pods, then services.
-fn objects(job: &Job) -> (Vec<Value>, Vec<Value>) {
-    let spec = job.spec.as_ref().unwrap();
-    let wiring = Wiring::new(job, spec, Addresses::Cluster);
-    let pods = wiring.pods().map(|pod| serde_json::to_value(pod).unwrap());
-    let services = wiring.services().into_iter();
-    let services = services.map(|service| serde_json::to_value(service).unwrap());
-    (pods.collect(), services.collect())
 }
 
 // contract: 12.21

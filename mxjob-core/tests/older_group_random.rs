@@ -7,28 +7,14 @@
     reason = "tests"
 )]
 
+mod lists;
 mod versions;
 
+use lists::{read, to};
 use mxjob_core::api::Version;
 use mxjob_core::api::v1::JobStatus;
-use mxjob_core::conversion::{Stored, convert};
-use mxjob_core::role::apis;
-use mxjob_core::{Job, MxRole, RoleTable};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-fn table() -> &'static RoleTable {
-    let mut older = apis::<MxRole>().filter(|table| table.crd.group == "fioravanzo.org");
-    older.next().unwrap()
-}
-
-fn to(version: Version, object: &Value) -> Value {
-    convert(table(), object.clone(), version).unwrap()
-}
-
-fn read(object: &Value) -> (Job, Stored) {
-    Stored::read(table(), object)
-}
 
 /// A manifest of that group, as a user may write it.
 fn written() -> impl Strategy<Value = Value> {

@@ -8,12 +8,15 @@
     reason = "tests"
 )]
 
+mod lists;
+
 use std::fs;
 
+use lists::{entry, objects};
 use mxjob_core::api::Version;
 use mxjob_core::conversion::convert;
 use mxjob_core::job::Spec;
-use mxjob_core::wiring::{Addresses, Wiring, names};
+use mxjob_core::wiring::names;
 use mxjob_core::{Job, MxRole, ReplicaRole};
 use serde_json::{Value, json};
 
@@ -27,22 +30,6 @@ fn list(spec: Value) -> Value {
         "apiVersion": "kubeflow.org/v1alpha1", "kind": "MXJob",
         "metadata": {"name": "example", "namespace": "lab", "uid": "u-1"}, "spec": spec,
     })
-}
-
-fn entry(role: &str, replicas: u32) -> Value {
-    let container = json!({"name": "mxnet", "image": "some/image"});
-    let pod = json!({"containers": [container]});
-    json!({"mxReplicaType": role, "replicas": replicas, "template": {"spec": pod}})
-}
-
-/// Pods, then services.
-fn objects(job: &Job) -> (Vec<Value>, Vec<Value>) {
-    let spec = job.spec.as_ref().unwrap();
-    let wiring = Wiring::new(job, spec, Addresses::Cluster);
-    let pods = wiring.pods().map(|pod| serde_json::to_value(pod).unwrap());
-    let services = wiring.services().into_iter();
-    let services = services.map(|service| serde_json::to_value(service).unwrap());
-    (pods.collect(), services.collect())
 }
 
 /// The published manifest of the first operator, as the API server stores it.

@@ -1,28 +1,13 @@
 //! Manifests of the older group: every command takes them as they are.
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod command;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
+use command::mxjob;
 use serde_json::Value;
-use tempfile::TempDir;
-
-/// Exit code, standard output, standard error of a command about that manifest.
-fn mxjob(args: &[&str], manifest: &str) -> (i32, String, String) {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("job.yaml"), manifest).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mxjob"));
-    let output = command
-        .current_dir(&folder)
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let code = output.status.code().unwrap();
-    (code, text(output.stdout), text(output.stderr))
-}
 
 /// A published manifest.
 fn sample(name: &str) -> String {

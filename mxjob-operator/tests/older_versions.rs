@@ -1,11 +1,10 @@
 //! Manifests of the older versions: `mxjob lint`, `plan` and `convert` take them as they are.
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
-use std::fs;
-use std::process::{Command, Stdio};
+mod command;
 
+use command::mxjob;
 use serde_json::Value;
-use tempfile::TempDir;
 
 const LIST: &str = "\
 apiVersion: kubeflow.org/v1alpha1
@@ -33,22 +32,6 @@ spec:
     Worker:
       template: {spec: {containers: [{name: mxnet, image: mxnet}]}}
 ";
-
-/// Exit code, standard output, standard error of a command about that manifest.
-fn mxjob(args: &[&str], manifest: &str) -> (i32, String, String) {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("job.yaml"), manifest).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mxjob"));
-    let output = command
-        .current_dir(&folder)
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let code = output.status.code().unwrap();
-    (code, text(output.stdout), text(output.stderr))
-}
 
 fn lint(manifest: &str) -> (i32, String) {
     let (code, out, err) = mxjob(&["lint", "job.yaml"], manifest);

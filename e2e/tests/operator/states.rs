@@ -224,6 +224,29 @@ async fn when_its_time_has_passed_a_finished_job_goes_with_all_that_is_left() ->
     bench.nothing().await
 }
 
+// contract: 8.4
+#[tokio::test]
+async fn suspended_in_mid_start_it_gets_no_more_pods() -> Result<()> {
+    const REPLICAS: u32 = 1000;
+    let (bench, plane) = Bench::shared("midway").await?;
+    let _operator = Operator::start(plane, &bench.namespace)?;
+    let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    let shared = json!({"network": {"services": "PerJob"}});
+    let large = with(training("digits", 0, REPLICAS - 1), shared);
+    bench.create(&large).await?;
+    until("the first pods", PATIENCE, || async {
+        let page = ListParams::default().limit(1);
+        Ok(!bench.pods.list_metadata(&page).await?.items.is_empty())
+    })
+    .await?;
+    edit(&bench, json!({"runPolicy": {"suspend": true}})).await?;
+    bench.phase("digits", "Suspended").await?;
+    bench.pods(0).await?;
+    let made = bench.writes(plane, "create", "pods")?;
+    ensure!(made < usize::try_from(REPLICAS)?, "{made} pods were made");
+    Ok(())
+}
+
 // contract: 2.8
 #[tokio::test]
 async fn a_job_of_another_manager_is_not_touched() -> Result<()> {

@@ -2,7 +2,6 @@
 //! roles' declarations do not. Part of the role table.
 
 use super::{Env, Source};
-use crate::api::v1::CleanPodPolicy;
 
 /// The names of a custom resource, which is stored at `v1` unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +85,7 @@ pub struct Legacy {
     /// Fields of a v1alpha1 spec that this resource does not have.
     pub absent: &'static [&'static str],
     /// Which pods of a v1alpha1 job go in the end when it does not say.
-    pub clean: CleanPodPolicy,
+    pub clean: &'static str,
     /// Environment of a v1alpha1 job, where its mode has one.
     pub env: &'static [Env],
     /// Labels of the pods and services of a v1alpha1 job, beside those of every job.
@@ -122,7 +121,7 @@ impl Legacy {
         image: "jzp1025/mxnet:test",
         port_field: "PsRootPort",
         absent: &[],
-        clean: CleanPodPolicy::All,
+        clean: "All",
         env: &[],
         labels: &labels("kubeflow.org"),
         permanent_reasons: &["OOMKilled"],
@@ -135,7 +134,7 @@ impl Legacy {
         image: "stefanofioravanzo/mxnet:1.3.0",
         port_field: "mxPort",
         absent: &["jobMode", "cleanupPodPolicy"],
-        clean: CleanPodPolicy::None,
+        clean: "None",
         env: &[Env::new("PS_VERBOSE", Source::Default("2"))],
         labels: &labels("fioravanzo.org"),
         ..Self::MXJOB

@@ -3,8 +3,6 @@
 //! Every struct is made by a `const fn new` with the keys that must be there and changed by
 //! `const fn` setters, so that a table written by hand keeps compiling when a key is added.
 
-use crate::api::Version;
-
 use super::{Crd, EditPod, Env, RestartPolicy, RoleId};
 
 /// Most roles of a set: what the API server's cost budget for rules has room for.
@@ -92,11 +90,6 @@ impl RoleTable {
             None => format!("{singular}-controller"),
             Some(_) => format!("{singular}-controller.{group}"),
         }
-    }
-
-    /// What `apiVersion` says of a stored object, like `kubeflow.org/v1`.
-    pub fn api_version(&self) -> String {
-        Version::stored(self).full(self)
     }
 
     /// The value of `runPolicy.managedBy` that means this operator, like

@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::accelerators::Accelerators;
+use crate::api::Version;
 use crate::api::v1::Services;
 use crate::job::{Attempt, Job, Replica, RoleSpec, Spec};
 use layout::Layout;
@@ -134,7 +135,7 @@ impl<'a> Wiring<'a> {
 
     fn owner(&self) -> OwnerReference {
         OwnerReference {
-            api_version: self.job.table.api_version(),
+            api_version: Version::stored(self.job.table).full(self.job.table),
             kind: self.job.table.crd.kind.to_owned(),
             name: self.job.meta.name.clone(),
             uid: self.job.meta.uid.clone(),

@@ -109,11 +109,10 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     async fn run(&self, actions: &[&Action], tally: &mut Tally, unsaid: &mut Unsaid) {
-        let stop = &self.operator.stop;
         // Nothing is made ready before it may be sent: what waits takes no memory.
         let permits = self.operator.cluster.permits(self.key, 0..actions.len());
         let mut outcomes: Vec<_> = permits
-            .take_while(|_| future::ready(!stop.is_due()))
+            .take_while(|_| future::ready(self.is_to_go_on()))
             .map(|(place, permit)| async move {
                 let action = *actions.get(place)?;
                 Some((place, action, self.act(action, permit).await))
@@ -132,6 +131,19 @@ impl Worker<'_> {
             }
             self.tell(action, outcome, unsaid);
         }
+    }
+
+    /// Nobody has stopped the operator, changed the job or asked for its end since it was looked at.
+    fn is_to_go_on(&self) -> bool {
+        if self.operator.stop.is_due() {
+            return false;
+        }
+        let seen = &self.job.meta;
+        let now = self.operator.shared.world().job(self.key);
+        now.is_some_and(|now| {
+            (&now.meta.uid, now.meta.generation, now.meta.deleting)
+                == (&seen.uid, seen.generation, seen.deleting)
+        })
     }
 
     async fn act(&self, action: &Action, permit: Permit) -> Outcome {

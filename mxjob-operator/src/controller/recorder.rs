@@ -14,6 +14,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::Status;
 use kube::{Api, Client};
 use mxjob_core::Job;
+use mxjob_core::api::Version;
 use mxjob_core::plan::{Event, EventKind};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -75,7 +76,7 @@ impl Recorder {
     /// Says something about a job.
     pub(super) fn tell(&self, job: &Job, event: Event) {
         let regarding = ObjectReference {
-            api_version: Some(job.table.api_version()),
+            api_version: Some(Version::stored(job.table).full(job.table)),
             kind: Some(job.table.crd.kind.to_owned()),
             namespace: Some(job.meta.namespace.clone()),
             name: Some(job.meta.name.clone()),

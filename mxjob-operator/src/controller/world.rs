@@ -221,6 +221,12 @@ impl World {
         stored.map(|stored| &*stored.job)
     }
 
+    /// The job as it is known now; `None`: there is no such job.
+    pub(super) fn job(&mut self, key: &JobKey) -> Option<Arc<Job>> {
+        let stored = self.scope(key)?.jobs.of(key).next()?;
+        Some(stored.job)
+    }
+
     /// Everything about a job; `None`: there is no such job.
     pub(super) fn snapshot(&mut self, key: &JobKey) -> Option<Snapshot> {
         let scope = self.scope(key)?;

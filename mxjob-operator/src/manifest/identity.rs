@@ -98,6 +98,6 @@ fn served(apis: &[&'static RoleTable]) -> String {
 fn ours(apis: &[&'static RoleTable]) -> String {
     let own = apis.first();
     own.map_or_else(String::new, |own| {
-        format!("{} {}", own.api_version(), own.crd.kind)
+        format!("{} {}", Version::stored(own).full(own), own.crd.kind)
     })
 }
