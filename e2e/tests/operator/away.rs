@@ -1,4 +1,4 @@
-//! The apiserver is away for half a minute: gone, or silent; and the way to it is.
+//! The apiserver is away for half a minute: gone, or silent; the way to it is; one watch is silent.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -7,11 +7,12 @@ use std::time::Duration;
 use crate::bench::{Bench, Operator, PATIENCE, training, with};
 use crate::facts::{all_run, each_pod_once, lines, said_once, succeed};
 use anyhow::{Context as _, Result, ensure};
+use e2e::deadline::until;
 use e2e::kubelet::Behaviour;
-use e2e::proxy::Proxy;
-use e2e::{ControlPlane, ScriptedKubelet};
+use e2e::proxy::{Cut, Proxy};
+use e2e::{ControlPlane, ScriptedKubelet, http};
 use kube::ResourceExt;
-use kube::api::ListParams;
+use kube::api::{DeleteParams, ListParams};
 use mxjob_core::api::v1::ConditionType;
 use serde_json::json;
 
@@ -33,7 +34,7 @@ async fn three_jobs(bench: &Bench) -> Result<()> {
     all_run(bench, "late", 2).await?;
     bench.phase("late", "Running").await?;
     bench.create(&training("starts", 0, WORKERS)).await?;
-    e2e::deadline::until("the first pods", PATIENCE, || async {
+    until("the first pods", PATIENCE, || async {
         Ok(bench.pods.list(&ListParams::default()).await?.items.len() >= 15)
     })
     .await
@@ -60,7 +61,7 @@ async fn three_ends(bench: &Bench, plane: &ControlPlane, kubelet: &ScriptedKubel
     let message = "Job late has failed because it was active longer than specified deadline";
     assert_eq!(failed.message.as_deref(), Some(message));
     let starts = |pod: &String| pod.starts_with("starts-");
-    e2e::deadline::until("all pods of the third job", PATIENCE, || async {
+    until("all pods of the third job", PATIENCE, || async {
         let pods = bench.pods.list(&ListParams::default()).await?.items;
         let names = pods.iter().map(ResourceExt::name_any);
         Ok(names.filter(starts).count() == REPLICAS)
@@ -186,4 +187,44 @@ async fn out_of_reach_for_the_operator_alone_nothing_that_happens_is_missed() ->
         said_once(&operator, text)?;
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn a_job_whose_watch_has_fallen_silent_still_ends_in_time() -> Result<()> {
+    let (bench, plane) = Bench::shared("silent").await?;
+    let proxy = Proxy::start(plane).await?;
+    let operator = Operator::start_through(&proxy, &bench.namespace)?;
+    // Later than answers are believed that no watch confirms.
+    let policy = json!({"runPolicy": {"activeDeadlineSeconds": 45}});
+    bench
+        .create(&with(training("digits", 1, 1), policy))
+        .await?;
+    bench.pods(3).await?;
+    proxy.cut("mxjobs", Cut::Silent);
+    let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    bench.phase("digits", "Running").await?;
+    // Nothing but its deadline ends it.
+    bench.phase("digits", "Failed").await?;
+    let (_, _, metrics) = http::get(operator.address("metrics").await?, "/metrics").await?;
+    let deleted = "training_operator_jobs_deleted_total{";
+    let deleted: Vec<_> = metrics
+        .lines()
+        .filter(|line| line.starts_with(deleted) && !line.ends_with(" 0"))
+        .collect();
+    ensure!(deleted.is_empty(), "{deleted:?}");
+
+    // One that is really gone is found to be, although no watch says so.
+    bench
+        .jobs
+        .delete("digits", &DeleteParams::default())
+        .await?;
+    let counted = r#"framework="mxnet"} 1"#;
+    until("the job to be counted as deleted", PATIENCE, || async {
+        let (_, _, metrics) = http::get(operator.address("metrics").await?, "/metrics").await?;
+        let mut lines = metrics.lines();
+        Ok(lines.any(|line| {
+            line.starts_with("training_operator_jobs_deleted_total{") && line.ends_with(counted)
+        }))
+    })
+    .await
 }

@@ -1,12 +1,11 @@
-//! Watches that break or fall silent.
+//! Watches that break.
 
 use crate::bench::{Bench, Operator, PATIENCE, training, with};
 use crate::facts::{all_run, lines, made, succeed, told_once};
 use anyhow::{Context as _, Result, ensure};
+use e2e::ScriptedKubelet;
 use e2e::deadline::until;
 use e2e::proxy::{Cut, Proxy};
-use e2e::{ScriptedKubelet, http};
-use kube::api::DeleteParams;
 use serde_json::json;
 
 const FOLLOWED: [&str; 4] = ["mxjobs", "pods", "services", "configmaps"];
@@ -93,44 +92,4 @@ async fn a_watch_that_is_too_old_is_replaced_by_a_list_and_said_once() -> Result
     let said = survives("gone", Cut::Gone, "the watch was too old").await?;
     assert_eq!(said, 9);
     Ok(())
-}
-
-#[tokio::test]
-async fn a_job_whose_watch_has_fallen_silent_still_ends_in_time() -> Result<()> {
-    let (bench, plane) = Bench::shared("silent").await?;
-    let proxy = Proxy::start(plane).await?;
-    let operator = Operator::start_through(&proxy, &bench.namespace)?;
-    // Later than answers are believed that no watch confirms.
-    let policy = json!({"runPolicy": {"activeDeadlineSeconds": 45}});
-    bench
-        .create(&with(training("digits", 1, 1), policy))
-        .await?;
-    bench.pods(3).await?;
-    proxy.cut("mxjobs", Cut::Silent);
-    let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
-    bench.phase("digits", "Running").await?;
-    // Nothing but its deadline ends it.
-    bench.phase("digits", "Failed").await?;
-    let (_, _, metrics) = http::get(operator.address("metrics").await?, "/metrics").await?;
-    let deleted = "training_operator_jobs_deleted_total{";
-    let deleted: Vec<_> = metrics
-        .lines()
-        .filter(|line| line.starts_with(deleted) && !line.ends_with(" 0"))
-        .collect();
-    ensure!(deleted.is_empty(), "{deleted:?}");
-
-    // One that is really gone is found to be, although no watch says so.
-    bench
-        .jobs
-        .delete("digits", &DeleteParams::default())
-        .await?;
-    let counted = r#"framework="mxnet"} 1"#;
-    until("the job to be counted as deleted", PATIENCE, || async {
-        let (_, _, metrics) = http::get(operator.address("metrics").await?, "/metrics").await?;
-        let mut lines = metrics.lines();
-        Ok(lines.any(|line| {
-            line.starts_with("training_operator_jobs_deleted_total{") && line.ends_with(counted)
-        }))
-    })
-    .await
 }
