@@ -21,6 +21,10 @@ use crate::deadline::Expired;
 /// The shell's script; its argument is the folder.
 pub(crate) const SCRIPT: &str = include_str!("supervisor.sh");
 
+/// Go's collector takes much of the time of an API server that has just started and little memory:
+/// here it begins later, up to a limit. Tests of the operator take a quarter less time with it.
+const GARBAGE: [(&str, &str); 2] = [("GOGC", "400"), ("GOMEMLIMIT", "1GiB")];
+
 /// A folder and the programs that work in it; dropped, both are gone.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
@@ -85,6 +89,7 @@ impl Supervisor {
         let log = log.read(true).append(true).create(true);
         let complaints = log.open(folder.join("supervisor.log"))?;
         let spawned = command
+            .envs(GARBAGE)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(complaints.try_clone()?)
