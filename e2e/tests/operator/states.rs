@@ -227,12 +227,11 @@ async fn when_its_time_has_passed_a_finished_job_goes_with_all_that_is_left() ->
 // contract: 8.4
 #[tokio::test]
 async fn suspended_in_mid_start_it_gets_no_more_pods() -> Result<()> {
-    const REPLICAS: u32 = 1000;
     let (bench, plane) = Bench::shared("midway").await?;
     let _operator = Operator::start(plane, &bench.namespace)?;
     let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
     let shared = json!({"network": {"services": "PerJob"}});
-    let large = with(training("digits", 0, REPLICAS - 1), shared);
+    let large = with(training("digits", 0, 900), shared);
     bench.create(&large).await?;
     until("the first pods", PATIENCE, || async {
         let page = ListParams::default().limit(1);
@@ -243,7 +242,8 @@ async fn suspended_in_mid_start_it_gets_no_more_pods() -> Result<()> {
     bench.phase("digits", "Suspended").await?;
     bench.pods(0).await?;
     let made = bench.writes(plane, "create", "pods")?;
-    ensure!(made < usize::try_from(REPLICAS)?, "{made} pods were made");
+    // All of them are one slice of the plan.
+    ensure!(made < 800, "{made} pods were made");
     Ok(())
 }
 
