@@ -32,12 +32,17 @@ fn prints_what_the_repository_holds() {
 #[test]
 fn prints_that_of_an_older_api_when_it_is_asked_for() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let stored = fs::read(root.join("crds/fioravanzo.org_mxjobs.yaml")).unwrap();
-    let printed = crds(root, &["--api", "fioravanzo.org"]).stdout;
-    assert!(
-        printed == stored,
-        "crds/fioravanzo.org_mxjobs.yaml is not what `mxjob crds` prints: `cargo build -p crds`"
-    );
+    let check = |group: &str| {
+        let file = format!("crds/{group}_mxjobs.yaml");
+        let stored = fs::read(root.join(&file)).unwrap();
+        assert!(
+            crds(root, &["--api", group]).stdout == stored,
+            "{file} is not what `mxjob crds` prints: `cargo build -p crds`"
+        );
+        stored
+    };
+    check("mxnet.mlkube.io");
+    let stored = check("fioravanzo.org");
     let own = fs::read(root.join("crds/kubeflow.org_mxjobs.yaml")).unwrap();
     let both = crds(root, &["--api", "kubeflow.org,fioravanzo.org"]).stdout;
     assert!(both == [own, b"---\n".to_vec(), stored].concat());

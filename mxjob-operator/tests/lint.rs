@@ -120,10 +120,11 @@ fn another_kind() {
 
 #[test]
 fn another_version() {
-    for version in ["kubeflow.org/v2", "mxnet.mlkube.io/v1beta1"] {
+    for version in ["kubeflow.org/v2", "mxnet.mlkube.io/v1"] {
         let wanted = format!(
             "job.yaml:1:1: error: apiVersion: {version} MXJob is not supported: this build reads \
-             kubeflow.org/v1alpha1, kubeflow.org/v1beta1, kubeflow.org/v1, fioravanzo.org/v1alpha1\n0 jobs: 1 error\nexit code 1"
+             kubeflow.org/v1alpha1, kubeflow.org/v1beta1, kubeflow.org/v1, fioravanzo.org/v1alpha1, \
+             mxnet.mlkube.io/v1beta1\n0 jobs: 1 error\nexit code 1"
         );
         assert_told(GOOD.replace("kubeflow.org/v1", version), &wanted);
     }

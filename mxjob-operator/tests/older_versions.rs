@@ -101,7 +101,7 @@ fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
     );
     assert_refused(
         &LIST.replace("{name: mxnet}", "{name: train, image: i}"),
-        "job.yaml:13:5: error: spec.replicaSpecs[2].template: the replica is missing a container named mxnet",
+        "job.yaml:13:5: error: spec.replicaSpecs[2].template: Replica type WORKER is missing a container named mxnet",
     );
     assert_refused(
         &LIST.replace(

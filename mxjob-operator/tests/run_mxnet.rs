@@ -53,6 +53,29 @@ fn the_digits_are_learned_by_one_process() {
     assert!(accuracy("worker-0", &ended.out) >= 0.95, "{ended:#?}");
 }
 
+// contract: 12.25
+#[test]
+fn the_digits_are_learned_by_a_local_job_of_the_oldest_group() {
+    let Job(own) = Job::of_example("train/local.yaml");
+    let worker = serde_json::json!({
+        "replicas": 1,
+        "mxReplicaType": "WORKER",
+        "template": own["spec"]["mxReplicaSpecs"]["Worker"]["template"],
+    });
+    let job = Job(serde_json::json!({
+        "apiVersion": "mxnet.mlkube.io/v1beta1",
+        "kind": "MxJob",
+        "metadata": own["metadata"],
+        "spec": {"jobMode": "local", "replicaSpecs": [worker]},
+    }));
+    let ended = Machine::with_example("train")
+        .run(&job)
+        .end()
+        .assert_code(0);
+    assert!(accuracy("worker-0", &ended.out) >= 0.95, "{ended:#?}");
+    ended.assert_row("worker-0", ["Succeeded", "0", "0"]);
+}
+
 #[track_caller]
 fn kill_worker_1_in_the_middle(started: &mut Started) {
     started.wait_for("worker-1    | epoch 3/15");

@@ -23,6 +23,7 @@ mod labels;
 mod large;
 mod life;
 mod metrics;
+mod mlkube;
 mod nonsense;
 mod older_group;
 #[cfg(feature = "real-node")]

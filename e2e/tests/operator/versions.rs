@@ -261,7 +261,7 @@ async fn each_version_has_rules_of_its_own() -> Result<()> {
         (
             "/spec/replicaSpecs/0/template/spec/containers/0/name",
             json!("train"),
-            "the replica is missing a container named mxnet",
+            "Replica type SCHEDULER is missing a container named mxnet",
         ),
     ] {
         let error = refused("v1alpha1", list, path, value).await?;

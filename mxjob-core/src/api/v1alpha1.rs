@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::v1::Milestone;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,10 +90,23 @@ pub struct JobStatus {
     /// How the replicas of each role go.
     #[serde(default)]
     pub replica_statuses: Vec<ReplicaStatus>,
+    /// What has become of the job's replicas, the newest of ten last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Milestone>,
+    /// Somebody has paused the job: the operator leaves it as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_paused: Option<bool>,
     /// What the status of v1 says beyond this, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<String>,
 }
+
+/// [`JobStatus::conditions`], which a resource need not have.
+pub(crate) const CONDITIONS: &str = "conditions";
+/// [`JobStatus::control_paused`], which a resource need not have.
+pub(crate) const PAUSED: &str = "controlPaused";
+/// What a resource may call [`ReplicaStatus::mx_replica_type`] otherwise.
+pub(crate) const STATUS_ROLE: &str = "mx_replica_type";
 
 /// How the replicas of one role go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -61,10 +61,14 @@ pub(crate) fn stored_list(table: &'static RoleTable, object: &Value) -> Vec<Prob
     list_verdicts(table, &subject)
 }
 
-/// The spec of a `v1alpha1` job; the port of an entry is what its resource calls so.
+/// The spec of a `v1alpha1` job: the fields that its resource has, the port of an entry what that calls
+/// so.
 pub(crate) fn list_spec(table: &RoleTable, object: &Value) -> Result<v1alpha1::JobSpec, Problem> {
     let form = table.list_form();
     let mut spec = object.get("spec").cloned().unwrap_or_default();
+    if let Some((form, fields)) = form.zip(spec.as_object_mut()) {
+        fields.retain(|field, _| form.has(field));
+    }
     let entries = spec.get_mut("replicaSpecs").and_then(Value::as_array_mut);
     let entries = entries.into_iter().flatten();
     for entry in entries.filter_map(Value::as_object_mut) {

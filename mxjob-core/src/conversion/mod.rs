@@ -194,7 +194,7 @@ impl Older {
         let status = v1.get(sections::STATUS)?;
         Some(match (self, status) {
             (_, status) if !status.is_object() => status.clone(),
-            (Self::V1Alpha1 { .. }, status) => phase::down(table, v1, content, status),
+            (Self::V1Alpha1 { form, .. }, status) => phase::down(table, form, v1, content, status),
             (Self::V1Beta1(_), status) => v1beta1::status(status),
         })
     }

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::sections::{LISTED, Sections, fields, policy};
 use super::v1alpha1::capitals;
 use crate::api::v1::{CleanPodPolicy, Condition, ConditionType, JobStatus, ReplicaStatus};
-use crate::api::v1alpha1 as old;
+use crate::api::v1alpha1::{self as old, CONDITIONS, PAUSED};
 use crate::job::read_status;
-use crate::role::{RoleId, RoleTable};
+use crate::role::{ListForm, RoleId, RoleTable};
 
 const UNKNOWN: &str = "Unknown";
 const STARTING: &str = "Starting";
@@ -19,7 +19,13 @@ const CLEAN_UP: &str = "CleanUp";
 const DONE: &str = "Done";
 
 /// From v1. `content` has the entries of the list.
-pub(super) fn down(table: &RoleTable, v1: &Sections, content: &Sections, status: &Value) -> Value {
+pub(super) fn down(
+    table: &RoleTable,
+    form: &ListForm,
+    v1: &Sections,
+    content: &Sections,
+    status: &Value,
+) -> Value {
     let status = read_status(status);
     let (phase, state) = phase(table, v1, &status);
     let failed = status.condition(ConditionType::Failed);
@@ -32,13 +38,27 @@ pub(super) fn down(table: &RoleTable, v1: &Sections, content: &Sections, status:
         let wanted = i32::try_from(wanted.unwrap_or(0)).unwrap_or(0);
         Some(replicas(table, role, wanted, &status))
     };
-    json!(old::JobStatus {
+    let shown = old::JobStatus {
         phase: phase.to_owned(),
         reason: reason.cloned().unwrap_or_default(),
         state: state.to_owned(),
         replica_statuses: table.listed_roles().filter_map(entry).collect(),
+        conditions: if form.shows(CONDITIONS) {
+            status.milestones
+        } else {
+            Vec::new()
+        },
+        control_paused: status.paused.filter(|_| form.shows(PAUSED)),
         rest: None,
-    })
+    };
+    let mut shown = json!(shown);
+    let entries = shown.get_mut("replicaStatuses");
+    let entries = entries.and_then(Value::as_array_mut).into_iter().flatten();
+    for entry in entries.filter_map(Value::as_object_mut) {
+        let role = entry.remove(old::STATUS_ROLE);
+        entry.extend(role.map(|role| (form.legacy.status_role.to_owned(), role)));
+    }
+    shown
 }
 
 fn phase(table: &RoleTable, v1: &Sections, status: &JobStatus) -> (&'static str, &'static str) {
@@ -117,16 +137,17 @@ fn replicas(
 
 /// To v1, what the old words say of it: that a job was accepted, and that it has ended. An end is
 /// final, whatever the phase.
-pub(super) fn up(status: &Value) -> Value {
+pub(super) fn up(form: &ListForm, status: &Value) -> Value {
     let Some(fields) = status.as_object() else {
         return status.clone();
     };
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+    let own = of_its_own(form, fields);
     let end = match (text("phase"), text("state")) {
         (_, SUCCEEDED) => Some(ConditionType::Succeeded),
         (_, FAILED) | (FAILED, _) => Some(ConditionType::Failed),
         (RUNNING, _) => Some(ConditionType::Running),
-        ("", _) => return Value::Object(Map::new()),
+        ("", _) => return json!(own),
         _ => None,
     };
     let condition = |kind: ConditionType| Condition {
@@ -145,6 +166,16 @@ pub(super) fn up(status: &Value) -> Value {
     json!(JobStatus {
         conditions: [created].into_iter().chain(end.map(condition)).collect(),
         phase: Some(phase.name().to_owned()),
-        ..JobStatus::default()
+        ..own
     })
+}
+
+/// What v1 has no words for, as far as it can be read.
+fn of_its_own(form: &ListForm, fields: &Map<String, Value>) -> JobStatus {
+    let said = |key: &str| fields.get(key).filter(|_| form.shows(key));
+    let known = [("milestones", said(CONDITIONS)), ("paused", said(PAUSED))];
+    let known = known
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?.clone())));
+    read_status(&Value::Object(known.collect()))
 }

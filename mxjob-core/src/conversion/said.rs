@@ -14,6 +14,8 @@ use crate::role::{ListForm, RoleTable};
 pub(crate) struct Said {
     pub(crate) form: ListForm,
     spec: Map<String, Value>,
+    /// Who decides where nobody is named.
+    chief: &'static str,
     uid: String,
 }
 
@@ -49,6 +51,7 @@ impl Said {
             leaves.iter().filter(|leaf| leaf.section() == SPEC),
             &mut content,
         );
+        let chief = v1alpha1::chief(table, &form, &content);
         let spec = match content.shift_remove(SPEC) {
             Some(Value::Object(spec)) => spec,
             _ => Map::new(),
@@ -57,6 +60,7 @@ impl Said {
         Some(Self {
             form,
             spec,
+            chief: table.role(chief).name,
             uid: uid.unwrap_or_default().to_owned(),
         })
     }
@@ -69,7 +73,10 @@ impl Said {
 
     /// Role and index of the replica that decides; `None`: nobody is named.
     pub(crate) fn chief(&self) -> Option<(&str, i64)> {
-        let chief = self.spec.get("terminationPolicy")?.get("chief")?;
+        if !self.form.has(v1alpha1::POLICY) {
+            return Some((self.chief, 0));
+        }
+        let chief = self.spec.get(v1alpha1::POLICY)?.get("chief")?;
         let index = chief.get("replicaIndex").and_then(Value::as_i64);
         Some((chief.get("replicaName")?.as_str()?, index.unwrap_or(0)))
     }

@@ -61,7 +61,7 @@ impl Stored {
     /// written out. `None`: it is stored as it should be. `job` is what was read.
     pub fn spec(&self, job: &Job) -> Option<&Value> {
         let meta = &job.meta;
-        let is_new = job.spec.is_ok() && !is_accepted(&job.status);
+        let is_new = job.spec.is_ok() && !is_accepted(&job.status) && !job.status.is_paused();
         let filled = self.filled.as_deref();
         filled.filter(|_| is_new && !meta.deleting && !meta.managed_elsewhere)
     }

@@ -27,20 +27,17 @@ use super::v1beta1::{default, run_policy};
 use crate::api::v1::CleanPodPolicy;
 use crate::role::{ListForm, RestartPolicy, RoleId, RoleTable};
 
+/// Field of a spec that names who decides.
+pub(super) const POLICY: &str = "terminationPolicy";
 const CLEAN: &str = "cleanupPodPolicy";
 const MODES: [&str; 2] = ["dist", "local"];
 
 /// Shows the defaults.
 pub(super) fn fill(table: &RoleTable, form: &ListForm, content: &mut Sections) {
-    let chief = |listed: &Map<String, Value>| listed.contains_key(table.role(form.chief).name);
-    let distributed = fields(content, LISTED).is_none_or(chief);
+    let chief = chief(table, form, content);
     if let Some(spec) = sections::fields_mut(content, SPEC) {
-        let chief = if distributed { form.chief } else { form.worker };
         let policy = json!({"chief": {"replicaName": capitals(table, chief), "replicaIndex": 0}});
-        let defaults = [
-            ("mxImage", form.legacy.image.into()),
-            ("terminationPolicy", policy),
-        ];
+        let defaults = [("mxImage", form.legacy.image.into()), (POLICY, policy)];
         for (field, value) in defaults {
             if form.has(field) {
                 default(spec, field, || value);
@@ -59,6 +56,16 @@ pub(super) fn fill(table: &RoleTable, form: &ListForm, content: &mut Sections) {
         let template = entry.get("template").unwrap_or(&Value::Null);
         let port = Place::of(table, role).number(template);
         default(entry, form.legacy.port_field, || port.into());
+    }
+}
+
+/// The role that decides where nobody is named.
+pub(super) fn chief(table: &RoleTable, form: &ListForm, content: &Sections) -> RoleId {
+    let is_there = |listed: &Map<String, Value>| listed.contains_key(table.role(form.chief).name);
+    if fields(content, LISTED).is_none_or(is_there) {
+        form.chief
+    } else {
+        form.worker
     }
 }
 
@@ -98,7 +105,7 @@ pub(super) fn up(table: &RoleTable, form: &ListForm, content: &Sections) -> Sect
         None => {}
     }
     if let Some(status) = content.get(STATUS) {
-        v1.insert(STATUS.to_owned(), phase::up(status));
+        v1.insert(STATUS.to_owned(), phase::up(form, status));
     }
     v1
 }

@@ -1,6 +1,7 @@
 //! What a job that was made at an older version is promised beyond what v1 can say.
 
 use super::{Replica, Spec};
+use crate::api::v1alpha1::CONDITIONS;
 use crate::conversion::Said;
 use crate::problem::Problem;
 use crate::role::{Env, LabelValue, RestartPolicy, RoleTable};
@@ -22,6 +23,8 @@ pub struct Profile {
     pub chief: Option<Replica>,
     /// Reasons of containers that ended for good, whatever the exit code.
     pub permanent_reasons: &'static [&'static str],
+    /// Its status shows what has become of its replicas.
+    pub milestones: bool,
 }
 
 /// The runtime id that stands in names.
@@ -49,6 +52,7 @@ pub(super) fn apply(
         env: said.form.legacy.env,
         chief: Some(chief(table, said, &spec)?),
         permanent_reasons: said.form.legacy.permanent_reasons,
+        milestones: said.form.shows(CONDITIONS),
     };
     for role in &mut spec.roles {
         let pod = role.template.spec.as_ref();

@@ -58,7 +58,10 @@ impl Job {
         let accepted = |status: &JobStatus| status.condition(ConditionType::Created).is_some();
         let lost = (then.is_finished() && !now.is_finished()) || (accepted(then) && !accepted(now));
         if lost && self.meta.uid == before.meta.uid {
-            self.status = before.status.clone();
+            self.status = JobStatus {
+                paused: now.paused,
+                ..then.clone()
+            };
             self.wiped = true;
             if self.spec.is_err() {
                 self.spec.clone_from(&before.spec);

@@ -130,7 +130,8 @@ impl Start {
     /// How far that job has got.
     pub fn of(observed: &Observed<'_>) -> Self {
         let job = observed.job;
-        let idle = job.meta.deleting || job.meta.managed_elsewhere || job.status.is_finished();
+        let not_ours = job.meta.deleting || job.meta.managed_elsewhere;
+        let idle = not_ours || job.status.is_paused() || job.status.is_finished();
         let Some(spec) = job.spec.as_ref().ok().filter(|spec| !idle && !spec.suspend) else {
             return Self::Void;
         };

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{Action, ConfigMapView, Event, Plan, PodView, ServiceView, Target};
+use super::{Action, ConfigMapView, Event, Plan, PodView, ServiceView, Target, milestones};
 use crate::api::v1::JobStatus;
 use crate::job::Job;
 
@@ -85,7 +85,8 @@ impl<'a> Draft<'a> {
         format!("{}{word}", self.job.table.crd.kind)
     }
 
-    pub(super) fn into_plan(self) -> Plan {
+    pub(super) fn into_plan(mut self) -> Plan {
+        milestones::note(&mut self);
         let changed = self.job.wiped || self.status != self.job.status;
         let status = changed.then_some(self.status);
         Plan {

@@ -84,7 +84,8 @@ pub(super) fn missing(observed: &Observed<'_>) -> Vec<String> {
     let Ok(spec) = &job.spec else {
         return Vec::new();
     };
-    if job.meta.deleting || job.meta.managed_elsewhere || job.status.is_finished() || spec.suspend {
+    let not_ours = job.meta.deleting || job.meta.managed_elsewhere || job.status.is_paused();
+    if not_ours || job.status.is_finished() || spec.suspend {
         return Vec::new();
     }
     let world = World::of(observed);

@@ -14,6 +14,7 @@ mod finish;
 mod indexes;
 mod look;
 mod memory;
+mod milestones;
 mod observed;
 mod rescale;
 mod restart;
@@ -141,7 +142,7 @@ impl Event {
 /// What to do next about a job.
 pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let job = observed.job;
-    if job.meta.deleting || job.meta.managed_elsewhere {
+    if job.meta.deleting || job.meta.managed_elsewhere || job.status.is_paused() {
         // Of a deleted job the owner references let the cluster collect the rest.
         return Plan::default();
     }

@@ -22,10 +22,16 @@ struct Older {
 }
 
 /// Those that there were before this project's.
-const OLDER: [Older; 1] = [Older {
-    crd: Crd::FIORAVANZO,
-    port: 9000,
-}];
+const OLDER: [Older; 2] = [
+    Older {
+        crd: Crd::FIORAVANZO,
+        port: 9000,
+    },
+    Older {
+        crd: Crd::MLKUBE,
+        port: 9091,
+    },
+];
 
 struct Tables<R>(PhantomData<R>);
 

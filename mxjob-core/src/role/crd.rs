@@ -38,6 +38,13 @@ impl Crd {
         ..Self::new("fioravanzo.org", "MXJob", "mxjobs", "mxjob", &[])
     };
 
+    /// The custom resource that jobs of the oldest group have.
+    pub const MLKUBE: Self = Self {
+        legacy: Some(&Legacy::MLKUBE),
+        alone: Some("v1beta1"),
+        ..Self::new("mxnet.mlkube.io", "MxJob", "mxjobs", "mxjob", &[])
+    };
+
     /// A custom resource of these names.
     pub const fn new(
         group: &'static str,
@@ -82,8 +89,20 @@ pub struct Legacy {
     pub image: &'static str,
     /// What v1alpha1 calls the port of an entry.
     pub port_field: &'static str,
+    /// What its first operator called the role of an entry when that was none.
+    pub role_words: &'static str,
+    /// What it said of the container that a replica lacks, before that container's name.
+    pub container_words: &'static str,
+    /// What the status of v1alpha1 calls the role of an entry.
+    pub status_role: &'static str,
+    /// Whether a v1alpha1 job must say its mode.
+    pub job_mode: JobMode,
+    /// What each replica of a v1alpha1 job is.
+    pub children: Children,
     /// Fields of a v1alpha1 spec that this resource does not have.
     pub absent: &'static [&'static str],
+    /// Fields of a v1alpha1 status that it does not have.
+    pub absent_status: &'static [&'static str],
     /// Which pods of a v1alpha1 job go in the end when it does not say.
     pub clean: &'static str,
     /// Environment of a v1alpha1 job, where its mode has one.
@@ -92,6 +111,26 @@ pub struct Legacy {
     pub labels: &'static [(&'static str, LabelValue)],
     /// Reasons of a container that ended in a v1alpha1 job for good, whatever its exit code.
     pub permanent_reasons: &'static [&'static str],
+}
+
+/// Whether a v1alpha1 job must say its mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JobMode {
+    /// Its roles tell.
+    Guessed,
+    /// It must, and have an entry of each role of that mode.
+    Needed,
+}
+
+/// What each replica of a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Children {
+    /// A pod.
+    Pods,
+    /// A `batch/v1` Job that completes once.
+    Jobs,
 }
 
 /// What a label says of a replica's pod or service.
@@ -120,7 +159,13 @@ impl Legacy {
         chief: "Scheduler",
         image: "jzp1025/mxnet:test",
         port_field: "PsRootPort",
+        role_words: "mxReplicaSpec.MXReplicaType",
+        container_words: "is missing a container named",
+        status_role: "mx_replica_type",
+        job_mode: JobMode::Guessed,
+        children: Children::Pods,
         absent: &[],
+        absent_status: &["conditions", "controlPaused"],
         clean: "All",
         env: &[],
         labels: &labels("kubeflow.org"),
@@ -137,6 +182,26 @@ impl Legacy {
         clean: "None",
         env: &[Env::new("PS_VERBOSE", Source::Default("2"))],
         labels: &labels("fioravanzo.org"),
+        ..Self::MXJOB
+    };
+
+    /// Of `mxjobs.mxnet.mlkube.io`.
+    pub const MLKUBE: Self = Self {
+        retryable_exit_codes: &["128-255"],
+        role_words: "MxReplicaSpec.MxReplicaType",
+        container_words: "is missing a container for",
+        status_role: "Mx_replica_type",
+        job_mode: JobMode::Needed,
+        children: Children::Jobs,
+        absent: &[
+            "mxImage",
+            "terminationPolicy",
+            "cleanupPodPolicy",
+            "schedulerName",
+        ],
+        absent_status: &[],
+        clean: "None",
+        labels: &labels("mxnet.mlkube.io"),
         ..Self::MXJOB
     };
 }

@@ -1,6 +1,6 @@
 //! How v1alpha1 speaks of a set's roles.
 
-use super::{Legacy, RoleId, RoleTable};
+use super::{Children, Legacy, RoleId, RoleTable};
 
 /// [`Legacy`] for a set that has the roles it names, so that v1alpha1 can be served.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +20,20 @@ impl ListForm {
     pub fn has(&self, field: &str) -> bool {
         !self.legacy.absent.contains(&field)
     }
+
+    /// The resource has that field of a status.
+    pub fn shows(&self, field: &str) -> bool {
+        !self.legacy.absent_status.contains(&field)
+    }
 }
 
 impl RoleTable {
+    /// What each replica of a job is as it is stored.
+    pub fn children(&self) -> Children {
+        let form = self.list_form().filter(|_| self.crd.alone.is_some());
+        form.map_or(Children::Pods, |form| form.legacy.children)
+    }
+
     /// How v1alpha1 speaks of the set's roles; `None`: it has none of that version.
     pub fn list_form(&self) -> Option<ListForm> {
         let legacy = self.crd.legacy?;

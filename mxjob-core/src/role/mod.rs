@@ -19,7 +19,7 @@ use std::fmt;
 use std::hash::Hash;
 
 pub use apis::apis;
-pub use crd::{Crd, LabelValue, Legacy};
+pub use crd::{Children, Crd, JobMode, LabelValue, Legacy};
 pub use custom::{Custom, Customized, EditPod, Peers};
 pub use env::{Env, Source};
 pub use list_form::ListForm;

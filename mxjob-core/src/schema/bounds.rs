@@ -5,7 +5,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{JSON, J
 use serde_json::Value;
 
 use super::place::{LISTED_TEMPLATE, TEMPLATE, edit};
-use crate::role::{RestartPolicy, RoleTable};
+use crate::role::{JobMode, RestartPolicy, RoleTable};
 
 /// Most roles in a job, and in a role set.
 const ROLES: i64 = 16;
@@ -30,8 +30,17 @@ pub(super) fn apply(root: &mut JSONSchemaProps, table: &RoleTable) {
 /// Sets the bounds below `root`, the schema of a whole `v1alpha1` object.
 pub(super) fn apply_to_list(root: &mut JSONSchemaProps, table: &RoleTable) {
     let roles = i64::try_from(table.listed_roles().count()).unwrap_or(ROLES);
+    let needed = table
+        .list_form()
+        .is_some_and(|form| form.legacy.job_mode == JobMode::Needed);
+    let mode = if needed {
+        // In the words of its rule.
+        Bound::Length(LABEL)
+    } else {
+        Bound::OneOf(vec!["dist", "local"])
+    };
     let own = [
-        ("spec.jobMode", Bound::OneOf(vec!["dist", "local"])),
+        ("spec.jobMode", mode),
         (
             "spec.cleanupPodPolicy",
             Bound::OneOf(vec!["", "All", "Running", "None"]),

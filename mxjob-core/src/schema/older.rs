@@ -10,7 +10,7 @@ use super::place::edit;
 use super::rule::{ListRule, Rule, cel};
 use super::{attach, bounds, describe_roles, status, whole};
 use crate::api::{Version, v1alpha1, v1beta1};
-use crate::role::{ListForm, RoleTable};
+use crate::role::{JobMode, ListForm, RoleTable};
 
 /// Where the service of the operator's webhook is, until an operator says that it is elsewhere.
 pub const WEBHOOK_NAMESPACE: &str = "mxjob-system";
@@ -81,6 +81,20 @@ fn put_into_words(root: &mut JSONSchemaProps, table: &RoleTable, form: ListForm)
         let fields = spec.properties.as_mut().into_iter();
         fields.for_each(|fields| fields.retain(|field, _| form.has(field)));
     });
+    edit(root, "status", &mut |status| {
+        let fields = status.properties.as_mut().into_iter();
+        fields.for_each(|fields| fields.retain(|field, _| form.shows(field)));
+    });
+    edit(root, "status.replicaStatuses.[]", &mut |entry| {
+        let fields = entry.properties.get_or_insert_default();
+        let role = fields.remove(v1alpha1::STATUS_ROLE);
+        fields.extend(role.map(|role| (form.legacy.status_role.to_owned(), role)));
+    });
+    if form.legacy.job_mode == JobMode::Needed {
+        edit(root, "spec.jobMode", &mut |node| {
+            node.description = Some("dist: with servers; local: one worker.".to_owned());
+        });
+    }
     let role = |id| table.role(id).name.to_ascii_uppercase();
     let roles: Vec<_> = table.listed_roles().map(role).collect();
     let kind = format!(

@@ -2,10 +2,8 @@
 //! operator promised.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
-use crate::lists::{entry, objects, read, table, to};
+use crate::lists::{entry, objects, read, sample, table, to};
 use crate::support::{MX, Set, World};
 use k8s_openapi::api::core::v1::Pod;
 use mxjob_core::api::Version;
@@ -23,15 +21,6 @@ fn list(spec: &Value) -> Value {
 
 fn dist() -> Value {
     list(&json!({"replicaSpecs": [entry("SCHEDULER", 1), entry("SERVER", 1), entry("WORKER", 3)]}))
-}
-
-/// A published manifest, as the API server stores it.
-fn sample(name: &str) -> Value {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    let text = fs::read_to_string(folder.join(name)).unwrap();
-    let mut object: Value = serde_saphyr::from_str(&text).unwrap();
-    object["metadata"] = json!({"name": "example", "namespace": "lab", "uid": "u-1"});
-    object
 }
 
 // contract: 12.21

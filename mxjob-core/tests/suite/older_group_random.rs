@@ -1,6 +1,6 @@
 //! Random jobs of an older group, and what is stored of any shape.
 
-use crate::lists::{read, to};
+use crate::lists::{has, read, to};
 use mxjob_core::api::Version;
 use mxjob_core::api::v1::JobStatus;
 use proptest::prelude::*;
@@ -25,24 +25,6 @@ fn written() -> impl Strategy<Value = Value> {
         }
         object
     })
-}
-
-/// Everything of `written` is in `shown`, where it was.
-fn has(shown: &Value, written: &Value) -> bool {
-    match (written, shown) {
-        (Value::Object(written), Value::Object(shown)) => {
-            let mut fields = written.iter();
-            fields.all(|(key, value)| shown.get(key).is_some_and(|shown| has(shown, value)))
-        }
-        (Value::Array(written), Value::Array(shown)) => {
-            written.len() == shown.len()
-                && written
-                    .iter()
-                    .zip(shown)
-                    .all(|(written, shown)| has(shown, written))
-        }
-        _ => written == shown,
-    }
 }
 
 proptest! {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use mxjob_core::accelerators::Accelerators;
 use mxjob_core::job::{NO_RUN, Spec};
+use mxjob_core::role::Children;
 use mxjob_core::wiring::{Addresses, Wiring};
 use mxjob_core::{Job, RoleTable};
 use serde::Serialize;
@@ -69,6 +70,10 @@ fn print(job: &Job, spec: &Spec, accelerators: &Accelerators) -> ExitCode {
         .chain(wiring.config_map().map(|one| document(&one)))
         .chain(wiring.pods().map(|pod| document(&pod)));
     let mut code = output::print(note);
+    if job.table.children() != Children::Pods && code == ExitCode::SUCCESS {
+        code =
+            output::print("# in a cluster each of these pods is to be the one of a batch/v1 Job\n");
+    }
     if job.meta.run.as_deref() == Some(NO_RUN) && code == ExitCode::SUCCESS {
         let known = format!("# {NO_RUN} in names is the RuntimeId, known once the job is stored\n");
         code = output::print(&known);

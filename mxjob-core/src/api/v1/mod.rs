@@ -9,4 +9,4 @@ pub use policy::{
     CleanPodPolicy, FailureAction, FailurePolicy, FailureRule, Network, RunPolicy,
     SchedulingPolicy, Services, SuccessPolicy,
 };
-pub use status::{Condition, ConditionType, JobStatus, ReplicaStatus};
+pub use status::{Condition, ConditionType, JobStatus, Milestone, ReplicaStatus};

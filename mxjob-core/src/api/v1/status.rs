@@ -50,9 +50,37 @@ pub struct JobStatus {
     /// Reason of the condition that phase names, or of Stalled while that is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What has become of the replicas of a job whose API shows that, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub milestones: Vec<Milestone>,
+    /// Somebody has paused the job, where its API has that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub paused: Option<bool>,
+}
+
+/// Something that has become of a job's replicas.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Milestone {
+    /// Ready, Recovering, RemovingDeadMember, ScalingUp or ScalingDown.
+    #[serde(rename = "type", default)]
+    pub kind: String,
+    /// A sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// When, as RFC 3339 has it.
+    #[serde(default)]
+    pub transition_time: String,
 }
 
 impl JobStatus {
+    /// Somebody has paused the job: it is left as it is.
+    pub fn is_paused(&self) -> bool {
+        self.paused == Some(true)
+    }
+
     /// The condition of that type, whatever its status.
     pub fn condition(&self, kind: ConditionType) -> Option<&Condition> {
         self.conditions

@@ -243,7 +243,7 @@ fn resources() -> impl Iterator<Item = &'static RoleTable> {
 // contract: 3.13
 #[test]
 fn on_creations() {
-    assert_eq!(resources().count(), 2);
+    assert_eq!(resources().count(), 3);
     resources().for_each(creations);
 }
 

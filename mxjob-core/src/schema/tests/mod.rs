@@ -221,7 +221,11 @@ fn names_and_columns_are_those_of_the_contract() {
 fn the_file_holds_the_definition() {
     let files: Vec<_> = crds::<MxRole>().into_iter().collect();
     let names: Vec<_> = files.iter().map(|(name, _)| name.as_str()).collect();
-    let wanted = ["kubeflow.org_mxjobs.yaml", "fioravanzo.org_mxjobs.yaml"];
+    let wanted = [
+        "kubeflow.org_mxjobs.yaml",
+        "fioravanzo.org_mxjobs.yaml",
+        "mxnet.mlkube.io_mxjobs.yaml",
+    ];
     assert_eq!(names, wanted);
     for ((_, text), table) in files.iter().zip(apis::<MxRole>()) {
         assert!(
@@ -233,10 +237,78 @@ fn the_file_holds_the_definition() {
     }
 }
 
+fn of_group(group: &str) -> &'static RoleTable {
+    let mut tables = apis::<MxRole>();
+    tables.find(|table| table.crd.group == group).unwrap()
+}
+
+// contract: 12.25
+#[test]
+fn the_resource_of_the_oldest_group_has_its_own_fields() {
+    let table = of_group("mxnet.mlkube.io");
+    let crd = crd(table);
+    assert_eq!(crd.metadata.name.as_deref(), Some("mxjobs.mxnet.mlkube.io"));
+    assert_eq!(crd.spec.names.kind, "MxJob");
+    let [version] = crd.spec.versions.as_slice() else {
+        panic!("one version")
+    };
+    let served = (version.name.as_str(), version.storage);
+    assert_eq!(served, ("v1beta1", true));
+    let (mut spec, mut status) = (BTreeSet::new(), BTreeSet::new());
+    each(&of(table, Version::V1Alpha1), "", &mut |path, _| {
+        let place = |start: &str, fields: &mut BTreeSet<String>| {
+            let below = path.strip_prefix(start);
+            fields.extend(
+                below
+                    .filter(|below| !below.contains(".template."))
+                    .map(str::to_owned),
+            );
+        };
+        place(".spec.", &mut spec);
+        place(".status.", &mut status);
+    });
+    let wanted = [
+        "RuntimeId",
+        "jobMode",
+        "replicaSpecs",
+        "replicaSpecs.[]",
+        "replicaSpecs.[].PsRootPort",
+        "replicaSpecs.[].mxReplicaType",
+        "replicaSpecs.[].replicas",
+        "replicaSpecs.[].template",
+    ];
+    assert_eq!(spec, wanted.map(str::to_owned).into());
+    for field in [
+        "phase",
+        "state",
+        "reason",
+        "controlPaused",
+        "conditions.[].type",
+        "conditions.[].reason",
+        "conditions.[].transitionTime",
+        "replicaStatuses.[].Mx_replica_type",
+        "replicaStatuses.[].ReplicasStates",
+        "replicaStatuses.[].state",
+    ] {
+        assert!(status.contains(field), "{field}: {status:?}");
+    }
+    assert!(!status.contains("replicaStatuses.[].mx_replica_type"));
+    for other in ["kubeflow.org", "fioravanzo.org"] {
+        each(
+            &of(of_group(other), Version::V1Alpha1),
+            "",
+            &mut |path, _| {
+                let own = [".status.conditions", ".status.controlPaused"];
+                assert!(!own.contains(&path), "{other}");
+            },
+        );
+    }
+}
+
 // contract: 12.21
 #[test]
 fn a_resource_of_an_older_group_has_one_version_with_its_own_fields() {
-    let table = apis::<MxRole>().last().unwrap();
+    let table = of_group("fioravanzo.org");
     let mut crd = crd(table);
     let bytes = serde_json::to_string(&crd).unwrap().len();
     println!("{bytes} bytes");

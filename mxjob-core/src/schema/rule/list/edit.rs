@@ -13,9 +13,22 @@ const RUNTIME_ID: &str = "is immutable: the names of the job's pods are made of 
 
 fn only_at_the_end(form: ListForm) -> String {
     let port = form.legacy.port_field;
-    format!(
-        "the template of a role, its {port}, mxImage and schedulerName can be edited only when the job has ended"
-    )
+    let others: Vec<_> = of_all_templates(form).map(|(field, _)| field).collect();
+    let what = match others.as_slice() {
+        [] => format!("the template of a role and its {port}"),
+        others => format!(
+            "the template of a role, its {port}, {}",
+            others.join(" and ")
+        ),
+    };
+    format!("{what} can be edited only when the job has ended")
+}
+
+/// Fields of a spec that all templates get something of, as far as the resource has them, with what
+/// they are by default.
+fn of_all_templates(form: ListForm) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let fields = [("mxImage", form.legacy.image), ("schedulerName", "")];
+    fields.into_iter().filter(move |(field, _)| form.has(field))
 }
 
 pub(super) fn runtime_id_cel() -> Validation {
@@ -89,17 +102,17 @@ pub(super) fn templates_cel(table: &RoleTable, form: ListForm) -> Validation {
         "has(e.template) && has(f.template) && e.template == f.template && \
          (!has(e.{port}) || !has(f.{port}) || e.{port} == f.{port})"
     );
-    let kept = |field: &str, default: &str| {
+    let kept = |(field, default): (&str, &str)| {
+        let default = cel::text(default);
         let value = |of: &str| format!("(has({of}.spec.{field}) ? {of}.spec.{field} : {default})");
-        format!("{} == {}", value("self"), value("oldSelf"))
+        format!("{} == {} && ", value("self"), value("oldSelf"))
     };
-    let image = kept("mxImage", &cel::text(form.legacy.image));
-    let scheduler = kept("schedulerName", "''");
+    let kept: String = of_all_templates(form).map(kept).collect();
     Validation::new(
         Place::Object,
         format!(
             "!{there} || {finished} || \
-             ({image} && {scheduler} && {new}.all(e, {old}.all(f, {differ} || ({same}))))"
+             ({kept}{new}.all(e, {old}.all(f, {differ} || ({same}))))"
         ),
         only_at_the_end(form),
     )

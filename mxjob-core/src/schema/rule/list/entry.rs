@@ -10,7 +10,8 @@ use crate::schema::Place;
 use crate::schema::rule::name::LABEL;
 use crate::schema::rule::{Validation, cel};
 
-pub(super) fn role_cel(table: &RoleTable) -> Validation {
+pub(super) fn role_cel(table: &RoleTable, form: ListForm) -> Validation {
+    let what = form.legacy.role_words;
     let words = words(table);
     let known: Vec<_> = words.iter().map(|word| cel::text(word)).collect();
     let allowed = format!("must be one of [{}]", words.join(" "));
@@ -21,15 +22,14 @@ pub(super) fn role_cel(table: &RoleTable) -> Validation {
             "!has({field}) || {field} == '' || {field} in [{}]",
             known.join(",")
         ),
-        format!("mxReplicaSpec.MXReplicaType {allowed}"),
+        format!("{what} {allowed}"),
     )
-    .saying(format!(
-        "'mxReplicaSpec.MXReplicaType is ' + {field} + ' but {allowed}'"
-    ))
+    .saying(format!("'{what} is ' + {field} + ' but {allowed}'"))
     .about(".mxReplicaType")
 }
 
-pub(super) fn role(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
+pub(super) fn role(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
+    let what = form.legacy.role_words;
     let words = words(table);
     let foreign = entries(spec).filter_map(|(path, entry)| {
         let name = entry.mx_replica_type.as_deref().unwrap_or_default();
@@ -37,55 +37,66 @@ pub(super) fn role(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
             let allowed = words.join(" ");
             Problem::error(
                 format!("{path}.mxReplicaType"),
-                format!("mxReplicaSpec.MXReplicaType is {name} but must be one of [{allowed}]"),
+                format!("{what} is {name} but must be one of [{allowed}]"),
             )
         })
     });
     foreign.collect()
 }
 
-pub(super) fn container_cel(table: &RoleTable) -> Validation {
+fn no_container(table: &RoleTable, form: ListForm) -> String {
+    format!("{} {}", form.legacy.container_words, table.container)
+}
+
+pub(super) fn container_cel(table: &RoleTable, form: ListForm) -> Validation {
     let container = table.container;
+    let lacks = no_container(table, form);
     let named = format!("c.name == {}", cel::text(container));
     let containers = "self.template.spec.containers";
     let there = format!("has(self.template) && has(self.template.spec) && has({containers})");
     Validation::new(
         Place::Entry,
         format!("{there} && {containers}.exists(c, has(c.name) && {named})"),
-        format!("the replica is missing a container named {container}"),
+        format!("the replica {lacks}"),
     )
+    .saying(format!(
+        "'Replica type ' + {} + ' {lacks}'",
+        role_of(table, form, "self")
+    ))
     .about(".template")
 }
 
-pub(super) fn container(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
+pub(super) fn container(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
+    let lacks = no_container(table, form);
     let lacking = entries(spec).filter(|(_, entry)| {
         let pod = entry.template.spec.as_ref();
         !pod.is_some_and(|pod| pod.containers.iter().any(|one| one.name == table.container))
     });
     lacking
-        .map(|(path, _)| {
-            let message = format!(
-                "the replica is missing a container named {}",
-                table.container
-            );
+        .map(|(path, entry)| {
+            let role = role_named(table, form, entry);
+            let message = format!("Replica type {role} {lacks}");
             Problem::error(format!("{path}.template"), message)
         })
         .collect()
 }
 
-pub(super) fn image_cel(table: &RoleTable) -> Validation {
+/// Field of a spec with the image of the job's containers that name none.
+const IMAGE: &str = "mxImage";
+
+pub(super) fn image_cel(table: &RoleTable, form: ListForm) -> Validation {
     let ours = cel::text(table.container);
+    let ours = format!("(has(self.name) && self.name == {ours}) || ");
+    let ours = if form.has(IMAGE) { &ours } else { "" };
     Validation::new(
         Place::EntryContainer,
-        format!(
-            "(has(self.name) && self.name == {ours}) || (has(self.image) && size(self.image) > 0)"
-        ),
+        format!("{ours}(has(self.image) && size(self.image) > 0)"),
         "image is required: name the image that the container runs",
     )
     .about(".image")
 }
 
-pub(super) fn image(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
+pub(super) fn image(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
     let containers = entries(spec).flat_map(|(path, entry)| {
         let pod = entry.template.spec.as_ref();
         let lists = [
@@ -102,7 +113,8 @@ pub(super) fn image(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
         })
     });
     let bare = containers.filter(|(_, one)| {
-        one.name != table.container && one.image.as_deref().unwrap_or_default().is_empty()
+        let filled_in = form.has(IMAGE) && one.name == table.container;
+        !filled_in && one.image.as_deref().unwrap_or_default().is_empty()
     });
     bare.map(|(path, _)| {
         Problem::error(path, "is required: name the image that the container runs")

@@ -11,9 +11,9 @@ use crate::role::{ListForm, RoleId, RoleTable};
 use crate::schema::Place;
 use crate::schema::rule::{Validation, cel};
 
-const ROLES: &str = "spec.replicaSpecs";
+pub(super) const ROLES: &str = "spec.replicaSpecs";
 
-fn problem(is_broken: bool, path: &str, message: impl Into<String>) -> Vec<Problem> {
+pub(super) fn problem(is_broken: bool, path: &str, message: impl Into<String>) -> Vec<Problem> {
     let problem = is_broken.then(|| Problem::error(path, message));
     problem.into_iter().collect()
 }

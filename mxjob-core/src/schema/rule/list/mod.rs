@@ -4,6 +4,7 @@
 mod edit;
 mod entry;
 mod job;
+mod mode;
 mod words;
 
 pub(crate) use words::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief};
@@ -11,7 +12,7 @@ pub(crate) use words::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief};
 use super::{Validation, name};
 use crate::api::v1alpha1::JobSpec;
 use crate::problem::Problem;
-use crate::role::{ListForm, RoleId, RoleTable};
+use crate::role::{JobMode, ListForm, RoleId, RoleTable};
 
 /// Field of a spec that says whether a job has a scheduler.
 const MODE: &str = "jobMode";
@@ -27,9 +28,9 @@ pub enum ListRule {
     /// An entry is of a role that there is.
     Role(ListForm),
     /// An entry's pod has the container that the work runs in.
-    Container,
+    Container(ListForm),
     /// A container has an image, or is the one that `mxImage` is for.
-    Image,
+    Image(ListForm),
     /// No role has two entries.
     Once(ListForm),
     /// A role has as many replicas as was declared.
@@ -38,6 +39,16 @@ pub enum ListRule {
     Requires(ListForm, RoleId, RoleId),
     /// A local job is one worker at most.
     Local(ListForm),
+    /// A job says its mode.
+    Mode(ListForm),
+    /// A job with servers has an entry of the role.
+    ModeRole(ListForm, RoleId),
+    /// A local job has only workers.
+    ModeAlone(ListForm),
+    /// A local job has no second worker.
+    ModeOne(ListForm),
+    /// A local job has a worker.
+    ModeWorker(ListForm),
     /// A termination policy names a chief.
     Policy,
     /// The chief is there.
@@ -81,12 +92,28 @@ impl ListRule {
             if role.min > 0 || role.max.is_some() {
                 rules.push(Self::Replicas(form, id));
             }
-            let required = role.requires.iter().filter_map(|name| table.find(name));
-            rules.extend(required.map(|other| Self::Requires(form, id, other)));
+            match form.legacy.job_mode {
+                JobMode::Guessed => {
+                    let required = role.requires.iter().filter_map(|name| table.find(name));
+                    rules.extend(required.map(|other| Self::Requires(form, id, other)));
+                }
+                JobMode::Needed => rules.push(Self::ModeRole(form, id)),
+            }
         }
-        rules.extend(form.has(MODE).then_some(Self::Local(form)));
-        rules.extend([Self::Policy, Self::Chief(form)]);
-        rules.extend([Self::Container, Self::Image, Self::Name]);
+        match form.legacy.job_mode {
+            JobMode::Guessed => {
+                rules.extend(form.has(MODE).then_some(Self::Local(form)));
+                rules.extend([Self::Policy, Self::Chief(form)]);
+            }
+            // Says who decides as well.
+            JobMode::Needed => rules.extend([
+                Self::Mode(form),
+                Self::ModeAlone(form),
+                Self::ModeOne(form),
+                Self::ModeWorker(form),
+            ]),
+        }
+        rules.extend([Self::Container(form), Self::Image(form), Self::Name]);
         rules.push(Self::PodNames(form));
         rules.push(Self::Templates(form));
         rules
@@ -97,13 +124,18 @@ impl ListRule {
         match self {
             Self::Spec => name::spec_cel(),
             Self::Name => name::label_cel(),
-            Self::Role(_) => entry::role_cel(table),
-            Self::Container => entry::container_cel(table),
-            Self::Image => entry::image_cel(table),
+            Self::Role(form) => entry::role_cel(table, form),
+            Self::Container(form) => entry::container_cel(table, form),
+            Self::Image(form) => entry::image_cel(table, form),
             Self::Once(form) => job::once_cel(table, form),
             Self::Replicas(form, id) => job::replicas_cel(table, form, id),
             Self::Requires(form, id, other) => job::requires_cel(table, form, id, other),
             Self::Local(form) => job::local_cel(table, form),
+            Self::Mode(_) => mode::known_cel(),
+            Self::ModeRole(form, id) => mode::role_cel(table, form, id),
+            Self::ModeAlone(form) => mode::alone_cel(table, form),
+            Self::ModeOne(form) => mode::one_cel(table, form),
+            Self::ModeWorker(form) => mode::worker_cel(table, form),
             Self::Policy => job::policy_cel(),
             Self::Chief(form) => job::chief_cel(table, form),
             Self::RuntimeId => edit::runtime_id_cel(),
@@ -119,13 +151,18 @@ impl ListRule {
             // There is one, or there would be no subject.
             Self::Spec => Vec::new(),
             Self::Name => name::label_of(job.name, job.old.is_some()),
-            Self::Role(_) => entry::role(table, job.spec),
-            Self::Container => entry::container(table, job.spec),
-            Self::Image => entry::image(table, job.spec),
+            Self::Role(form) => entry::role(table, form, job.spec),
+            Self::Container(form) => entry::container(table, form, job.spec),
+            Self::Image(form) => entry::image(table, form, job.spec),
             Self::Once(form) => job::once(table, form, job.spec),
             Self::Replicas(form, id) => job::replicas(table, form, id, job.spec),
             Self::Requires(form, id, other) => job::requires(table, form, id, other, job.spec),
             Self::Local(form) => job::local(table, form, job.spec),
+            Self::Mode(_) => mode::known(job.spec),
+            Self::ModeRole(form, id) => mode::role(table, form, id, job.spec),
+            Self::ModeAlone(form) => mode::alone(table, form, job.spec),
+            Self::ModeOne(form) => mode::one(table, form, job.spec),
+            Self::ModeWorker(form) => mode::worker(table, form, job.spec),
             Self::Policy => job::policy(job.spec),
             Self::Chief(form) => job::chief(table, form, job.spec),
             Self::RuntimeId => edit::runtime_id(job),

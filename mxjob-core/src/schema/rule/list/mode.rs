@@ -1,0 +1,145 @@
+//! Rules about the mode that a job says, and the roles that it must have then.
+
+use super::MODE;
+use super::job::{ROLES, problem};
+use super::words::{
+    DIST, LOCAL, count, entries, every, missing_chief, replicas_of, role_named, role_of, word,
+};
+use crate::api::v1alpha1::JobSpec;
+use crate::problem::Problem;
+use crate::role::{ListForm, RoleId, RoleTable};
+use crate::schema::Place;
+use crate::schema::rule::{Validation, cel};
+
+/// As its first operator spelled it.
+const UNKNOWN: &str = "unkonw job mode ";
+
+fn is(mode: &str) -> String {
+    format!("has(self.{MODE}) && self.{MODE} == '{mode}'")
+}
+
+/// A rule about the entries of a job that says `mode`.
+fn in_mode(mode: &str, condition: &str, message: impl Into<String>) -> Validation {
+    let rule = format!(
+        "!has(self.replicaSpecs) || !({}) || ({condition})",
+        is(mode)
+    );
+    Validation::new(Place::Spec, rule, message).about(".replicaSpecs")
+}
+
+fn says(spec: &JobSpec, mode: &str) -> bool {
+    spec.job_mode.as_deref() == Some(mode)
+}
+
+pub(super) fn known_cel() -> Validation {
+    let known = [DIST, LOCAL].map(is);
+    let [dist, local] = known.each_ref().map(String::as_str);
+    Validation::new(
+        Place::Spec,
+        format!("({dist}) || ({local})"),
+        UNKNOWN.trim_end(),
+    )
+    .saying(format!(
+        "'{UNKNOWN}' + (has(self.{MODE}) ? self.{MODE} : '')"
+    ))
+    .about(".jobMode")
+}
+
+pub(super) fn known(spec: &JobSpec) -> Vec<Problem> {
+    let mode = spec.job_mode.as_deref().unwrap_or_default();
+    problem(
+        ![DIST, LOCAL].contains(&mode),
+        "spec.jobMode",
+        format!("{UNKNOWN}{mode}"),
+    )
+}
+
+fn without(word: &str) -> String {
+    format!("{DIST} job mode without replica type {word}")
+}
+
+pub(super) fn role_cel(table: &RoleTable, form: ListForm, id: RoleId) -> Validation {
+    let word = word(table, id);
+    let role = role_of(table, form, "e");
+    let found = format!(
+        "self.replicaSpecs.exists(e, {role} == {})",
+        cel::text(&word)
+    );
+    in_mode(DIST, &found, without(&word))
+}
+
+pub(super) fn role(table: &RoleTable, form: ListForm, id: RoleId, spec: &JobSpec) -> Vec<Problem> {
+    let word = word(table, id);
+    let found = entries(spec).any(|(_, entry)| role_named(table, form, entry) == word);
+    problem(says(spec, DIST) && !found, ROLES, without(&word))
+}
+
+/// The entry `e` is of the role that a local job has.
+fn is_worker(table: &RoleTable, form: ListForm) -> String {
+    let worker = cel::text(&word(table, form.worker));
+    format!("{} == {worker}", role_of(table, form, "e"))
+}
+
+fn only(worker: &str) -> String {
+    let worker = worker.to_ascii_lowercase();
+    format!("job mode is {LOCAL}, but its replicas set have replicas type other than {worker}")
+}
+
+pub(super) fn alone_cel(table: &RoleTable, form: ListForm) -> Validation {
+    let alone = every(&is_worker(table, form));
+    in_mode(LOCAL, &alone, only(&word(table, form.worker)))
+}
+
+fn alone_in(table: &RoleTable, form: ListForm, spec: &JobSpec) -> bool {
+    let worker = word(table, form.worker);
+    entries(spec).all(|(_, entry)| role_named(table, form, entry) == worker)
+}
+
+pub(super) fn alone(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
+    let is_broken = says(spec, LOCAL) && !alone_in(table, form, spec);
+    problem(is_broken, ROLES, only(&word(table, form.worker)))
+}
+
+fn more(worker: &str) -> String {
+    let worker = worker.to_ascii_lowercase();
+    format!("job mode is {LOCAL}, but it has more than 1 {worker}")
+}
+
+pub(super) fn one_cel(table: &RoleTable, form: ListForm) -> Validation {
+    let (worker, count) = (is_worker(table, form), replicas_of("e"));
+    let fits = every(&format!("!({worker}) || {count} <= 1"));
+    in_mode(LOCAL, &fits, more(&word(table, form.worker)))
+}
+
+/// Some entry of a worker has a number of replicas for which `test` holds.
+fn has_workers(
+    table: &RoleTable,
+    form: ListForm,
+    spec: &JobSpec,
+    test: impl Fn(i64) -> bool,
+) -> bool {
+    let worker = word(table, form.worker);
+    entries(spec).any(|(_, entry)| role_named(table, form, entry) == worker && test(count(entry)))
+}
+
+pub(super) fn one(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
+    let has_more = has_workers(table, form, spec, |count| count > 1);
+    let worker = word(table, form.worker);
+    problem(says(spec, LOCAL) && has_more, ROLES, more(&worker))
+}
+
+pub(super) fn worker_cel(table: &RoleTable, form: ListForm) -> Validation {
+    let (worker, count) = (is_worker(table, form), replicas_of("e"));
+    // Of other roles another rule speaks.
+    let told = format!("!({})", every(&worker));
+    let found = format!("self.replicaSpecs.exists(e, {worker} && {count} > 0)");
+    let missing = missing_chief(&word(table, form.worker));
+    in_mode(LOCAL, &format!("{told} || {found}"), missing)
+}
+
+pub(super) fn worker(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
+    let found = has_workers(table, form, spec, |count| count > 0);
+    let is_broken = says(spec, LOCAL) && alone_in(table, form, spec) && !found;
+    let missing = missing_chief(&word(table, form.worker));
+    problem(is_broken, ROLES, missing)
+}
