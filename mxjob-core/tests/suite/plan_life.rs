@@ -31,6 +31,7 @@ fn a_deadline_fires_on_a_quiet_job_and_never_before() {
 }
 
 // contract: 8.3
+// defect: D24
 #[test]
 fn a_finished_job_goes_when_its_time_to_live_is_over() {
     for roles in SETS {
@@ -71,6 +72,7 @@ fn a_finished_job_goes_in_time_also_when_its_spec_is_spoilt_since() {
 }
 
 // contract: 2.5, 5.3.5, 8.1
+// promise: P29
 #[test]
 fn each_clean_pod_policy_keeps_what_it_says() {
     for (policy, kept) in [("All", 0), ("Running", 2), ("None", 3)] {

@@ -5,6 +5,7 @@ use mxjob_core::api::v1::ConditionType;
 use serde_json::json;
 
 // contract: 6.2, 6.9, 9.1
+// promise: P38, P54
 #[test]
 fn a_job_is_created_runs_and_succeeds() {
     for roles in SETS {

@@ -1,0 +1,89 @@
+//! Jobs of the groups whose roles are a list, and what their first operators would have seen of them.
+
+use crate::lists::table;
+use crate::support::{MX, Set, World};
+use mxjob_core::api::Version;
+use mxjob_core::conversion::convert;
+use mxjob_core::{Job, MxRole, ReplicaRole, RoleTable};
+use serde_json::{Value, json};
+
+/// The groups that have jobs of that form.
+pub(crate) const GROUPS: [&str; 2] = ["kubeflow.org", "fioravanzo.org"];
+
+fn of(group: &str) -> &'static RoleTable {
+    let newest = MxRole::TABLE;
+    if newest.crd.group == group {
+        newest
+    } else {
+        table()
+    }
+}
+
+/// A manifest at `v1alpha1`.
+pub(crate) fn manifest(group: &str, entries: &[Value]) -> Value {
+    json!({
+        "apiVersion": format!("{group}/v1alpha1"), "kind": "MXJob",
+        "metadata": {"name": "demo", "namespace": "lab", "uid": "u-1"},
+        "spec": {"RuntimeId": "ab12", "replicaSpecs": entries},
+    })
+}
+
+fn stored(manifest: &Value) -> (&'static RoleTable, Value) {
+    let group = manifest["apiVersion"].as_str().unwrap();
+    let table = of(group.split_once('/').unwrap().0);
+    (
+        table,
+        convert(table, manifest.clone(), Version::V1).unwrap(),
+    )
+}
+
+/// What the operator knows of such a job.
+pub(crate) fn job(manifest: &Value) -> Job {
+    let (table, stored) = stored(manifest);
+    Job::read(table, &stored)
+}
+
+/// What is wrong with it.
+pub(crate) fn problems(manifest: &Value) -> String {
+    let problems = job(manifest).spec.unwrap_err();
+    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// A job whose pods all run.
+pub(crate) fn world(manifest: &Value) -> World {
+    let (table, stored) = stored(manifest);
+    World::running(Set { table, ..MX }, stored)
+}
+
+/// Its status as the group shows it.
+pub(crate) fn view(world: &World, group: &str) -> Value {
+    let job = world.cluster.job().unwrap();
+    let mut object = convert(of(group), manifest(group, &[]), Version::V1).unwrap();
+    if let Ok(spec) = &job.spec {
+        let table = of(group);
+        let roles = spec.roles.iter().map(|role| {
+            let name = table.role(role.role).name.to_owned();
+            (name, json!({"replicas": role.replicas, "template": {}}))
+        });
+        object["spec"]["mxReplicaSpecs"] = Value::Object(roles.collect());
+        object["spec"]["cleanPodPolicy"] = json!(spec.clean);
+    }
+    object["status"] = json!(job.status);
+    convert(of(group), object, Version::V1Alpha1).unwrap()["status"].clone()
+}
+
+/// Why the job has failed without having had anything; it is not tried again.
+pub(crate) fn ended(world: &World, group: &str) -> String {
+    let status = view(world, group);
+    assert_eq!(
+        (&status["phase"], &status["state"]),
+        (&json!("Failed"), &json!("Failed"))
+    );
+    assert_eq!((world.pods().len(), world.services()), (0, 0), "{group}");
+    assert!(
+        world.is_quiet() && world.cluster.next_deadline().is_none(),
+        "{group}"
+    );
+    status["reason"].as_str().unwrap().to_owned()
+}
