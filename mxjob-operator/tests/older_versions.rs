@@ -69,7 +69,7 @@ fn assert_refused(manifest: &str, wanted: &str) {
 }
 
 // contract: 12.3, 12.8
-// promise: P13, P15, P23
+// promise: P13, P15
 // defect: D8
 #[test]
 fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {

@@ -24,7 +24,6 @@ mod large;
 mod life;
 mod metrics;
 mod nonsense;
-mod older_defects;
 mod older_group;
 #[cfg(feature = "real-node")]
 mod real_node;

@@ -30,7 +30,7 @@ fn condition(kind: &str, is: bool, reason: &str) -> Value {
 }
 
 // contract: 12.5
-// promise: P41, P42, P46, P52, P67
+// promise: P41, P42, P46, P52, P68
 #[test]
 fn phases_and_states() {
     let created = condition("Created", true, "MXJobCreated");

@@ -3,7 +3,9 @@
 use crate::lists::table;
 use crate::support::{MX, Set, World};
 use mxjob_core::api::Version;
+use mxjob_core::check::{list_rules, structure};
 use mxjob_core::conversion::convert;
+use mxjob_core::model::StoredJob;
 use mxjob_core::{Job, MxRole, ReplicaRole, RoleTable};
 use serde_json::{Value, json};
 
@@ -43,9 +45,13 @@ pub(crate) fn job(manifest: &Value) -> Job {
     Job::read(table, &stored)
 }
 
-/// What is wrong with it.
+/// What the API server, by its rules for that version, and `mxjob lint` have against it.
 pub(crate) fn problems(manifest: &Value) -> String {
-    let problems = job(manifest).spec.unwrap_err();
+    let (table, _) = stored(manifest);
+    let mut problems = structure(table, manifest);
+    if problems.is_empty() {
+        problems.extend(list_rules(table, "demo", manifest));
+    }
     let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
     lines.join("\n")
 }
@@ -58,18 +64,11 @@ pub(crate) fn world(manifest: &Value) -> World {
 
 /// Its status as the group shows it.
 pub(crate) fn view(world: &World, group: &str) -> Value {
-    let job = world.cluster.job().unwrap();
+    let stored: &StoredJob = &world.cluster.server.get("demo").unwrap();
     let mut object = convert(of(group), manifest(group, &[]), Version::V1).unwrap();
-    if let Ok(spec) = &job.spec {
-        let table = of(group);
-        let roles = spec.roles.iter().map(|role| {
-            let name = table.role(role.role).name.to_owned();
-            (name, json!({"replicas": role.replicas, "template": {}}))
-        });
-        object["spec"]["mxReplicaSpecs"] = Value::Object(roles.collect());
-        object["spec"]["cleanPodPolicy"] = json!(spec.clean);
-    }
-    object["status"] = json!(job.status);
+    object["metadata"] = json!(stored.metadata);
+    object["spec"] = json!(*stored.spec);
+    object["status"] = json!(stored.job().status);
     convert(of(group), object, Version::V1Alpha1).unwrap()["status"].clone()
 }
 

@@ -31,7 +31,6 @@ fn a_deadline_fires_on_a_quiet_job_and_never_before() {
 }
 
 // contract: 8.3
-// defect: D24
 #[test]
 fn a_finished_job_goes_when_its_time_to_live_is_over() {
     for roles in SETS {
@@ -121,6 +120,7 @@ fn a_job_managed_elsewhere_is_left_alone() {
 }
 
 // contract: 3.15
+// defect: D7
 #[test]
 fn an_invalid_job_fails_once_with_every_error_and_no_pod() {
     let mut manifest = MX.job(1, 0, 1);
