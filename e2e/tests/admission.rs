@@ -147,6 +147,7 @@ fn accepted(answer: Answer) -> Result<Value> {
 }
 
 // contract: 1.2
+// promise: P4
 #[tokio::test]
 async fn columns_are_those_of_the_contract() -> Result<()> {
     let server = Server::shared("columns").await?;

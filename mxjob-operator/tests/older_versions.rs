@@ -69,6 +69,8 @@ fn assert_refused(manifest: &str, wanted: &str) {
 }
 
 // contract: 12.3, 12.8
+// promise: P13, P15
+// defect: D8
 #[test]
 fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
     assert_refused(
@@ -122,6 +124,7 @@ fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
 }
 
 // contract: 12.8
+// promise: P17, P19
 #[test]
 fn plan_prints_what_the_operator_would_create() {
     let (code, out, err) = mxjob(&["plan", "job.yaml"], LIST);

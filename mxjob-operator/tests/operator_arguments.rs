@@ -32,6 +32,7 @@ fn complaint(mut command: Command) -> String {
 }
 
 // contract: 11.12
+// promise: P92
 #[test]
 fn the_first_that_names_a_cluster_decides() {
     let home = TempDir::new().unwrap();

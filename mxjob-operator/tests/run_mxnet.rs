@@ -25,6 +25,7 @@ fn accuracy(line_start: &str, out: &str) -> f64 {
         .unwrap_or_else(|| panic!("no accuracy in {out}"))
 }
 
+// promise: P25, P74, P99
 #[test]
 fn the_digits_are_learned_by_five_processes() {
     let machine = Machine::with_example("train");

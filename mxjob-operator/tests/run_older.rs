@@ -54,6 +54,7 @@ fn words(ended: &Ended, key: &str) -> Vec<String> {
     parts.map(word).collect()
 }
 
+// promise: P2
 #[test]
 fn the_chief_of_a_dist_job_ends_it_and_names_have_its_runtime_id() {
     let spec = json!({
@@ -107,6 +108,8 @@ fn a_dist_job_that_gives_no_runtime_id_has_one_and_codes_are_retried_as_its_vers
         .assert_row("worker-0", ["Succeeded", "0", "1"]);
 }
 
+// promise: P2, P21
+// defect: D6
 #[test]
 fn a_local_job_is_one_worker_without_a_cluster() {
     let script = "echo name=$NAME; echo dmlc: $(env | grep ^DMLC_).; exit $CODE";

@@ -36,6 +36,7 @@ fn milliseconds(out: &str, before: &str) -> f64 {
     number.unwrap_or_else(|| panic!("no {before} time in {out}"))
 }
 
+// promise: P26, P78, P80
 #[test]
 fn a_matmul_is_tuned_by_three_processes() {
     let machine = Machine::with_example("tune");

@@ -21,6 +21,8 @@ fn named<'a>(list: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 // contract: 5.4.4, 11.14
+// promise: P84
+// defect: D20
 #[tokio::test]
 async fn the_pod_that_asks_has_it_and_the_stored_job_has_not() -> Result<()> {
     let (bench, plane) = Bench::shared("accelerators").await?;

@@ -94,6 +94,7 @@ async fn all_survive(fault: Fault, conflict: Option<&str>) -> Result<Vec<Vec<Ask
     lives.buffered(SIDE_BY_SIDE).try_collect().await
 }
 
+// defect: D13
 #[tokio::test]
 async fn conflicts_are_tried_again() -> Result<()> {
     let conflict = Fault::Before {
@@ -104,6 +105,7 @@ async fn conflicts_are_tried_again() -> Result<()> {
     Ok(())
 }
 
+// defect: D13
 #[tokio::test]
 async fn errors_before_the_write_are_tried_again() -> Result<()> {
     let error = Fault::Before {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 const CRD: &str = "mxjobs.kubeflow.org";
 
+// promise: P1, P8, P87
 #[tokio::test]
 async fn it_waits_for_the_crd_and_can_bring_it() -> Result<()> {
     // A control plane of its own: one without the CRD.

@@ -94,6 +94,7 @@ async fn a_pod_with_the_labels_of_another_job_is_still_its_owners() -> Result<()
     survives("relabelled", label, false).await
 }
 
+// defect: D15
 #[tokio::test]
 async fn a_second_pod_for_one_index_goes() -> Result<()> {
     let (bench, plane) = Bench::shared("copy").await?;

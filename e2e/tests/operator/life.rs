@@ -9,6 +9,7 @@ use mxjob_core::api::v1::ConditionType;
 use serde_json::json;
 
 // contract: 4.1, 6.2, 8.2
+// defect: D20
 #[tokio::test]
 async fn a_job_succeeds_when_scheduler_and_workers_have_ended_well() -> Result<()> {
     let (bench, plane) = Bench::shared("succeeds").await?;

@@ -84,6 +84,8 @@ async fn pods(bench: &Bench, job: &DynamicObject) -> Result<Vec<(String, String)
 }
 
 // contract: 12.21, 12.22
+// promise: P7, P32, P33, P40, P71, P90
+// defect: D4, D20
 #[tokio::test]
 async fn the_published_manifest_runs_to_its_end_with_its_defaults_stored() -> Result<()> {
     let (bench, plane, _operator) = world("older").await?;
@@ -146,6 +148,7 @@ async fn the_published_manifest_runs_to_its_end_with_its_defaults_stored() -> Re
 }
 
 // contract: 12.21, 12.22
+// promise: P32
 #[tokio::test]
 async fn the_next_operator_carries_on_and_a_manifest_is_applied_again_as_it_is() -> Result<()> {
     let (bench, plane, operator) = world("older-next").await?;

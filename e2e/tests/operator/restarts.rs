@@ -166,6 +166,7 @@ fn one_pod_a_life(bench: &Bench, plane: &ControlPlane) -> Result<()> {
 }
 
 // contract: 11.6
+// defect: D10
 #[tokio::test]
 async fn a_job_ends_as_declared_whichever_write_was_the_last_of_its_operator() -> Result<()> {
     let (_, plane) = Bench::shared("restarts").await?;

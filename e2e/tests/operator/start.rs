@@ -136,6 +136,7 @@ fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
 }
 
 // contract: 8.7
+// promise: P3, P77
 #[tokio::test]
 async fn deleting_the_job_leaves_nothing() -> Result<()> {
     let (bench, plane) = Bench::shared("deleted").await?;

@@ -61,6 +61,7 @@ fn names<T: kube::Resource>(objects: &[T]) -> BTreeSet<String> {
 }
 
 // contract: 12.14, 12.15
+// promise: P32, P65, P70, P72, P75
 #[tokio::test]
 async fn its_objects_have_the_names_and_labels_that_its_runtime_id_makes() -> Result<()> {
     let world = World::new("alpha-names").await?;
@@ -111,6 +112,7 @@ async fn its_objects_have_the_names_and_labels_that_its_runtime_id_makes() -> Re
 }
 
 // contract: 12.16, 12.17
+// promise: P31, P58
 #[tokio::test]
 async fn the_chief_that_it_names_ends_it_and_exit_codes_count_in_place() -> Result<()> {
     let world = World::new("alpha-chief").await?;
@@ -151,6 +153,7 @@ async fn the_chief_that_it_names_ends_it_and_exit_codes_count_in_place() -> Resu
 }
 
 // contract: 12.14, 12.16
+// defect: D22
 #[tokio::test]
 async fn an_id_that_cannot_stand_in_names_and_a_chief_that_is_not_there_are_refused() -> Result<()>
 {

@@ -52,6 +52,8 @@ fn field<'a>(object: &'a DynamicObject, path: &str) -> &'a Value {
 }
 
 // contract: 12.5, 12.6
+// promise: P6, P8, P25, P26, P40, P90
+// defect: D5
 #[tokio::test]
 async fn the_published_manifests_of_each_version_run_to_their_end() -> Result<()> {
     let world = World::new("samples").await?;
@@ -112,6 +114,7 @@ async fn the_published_manifests_of_each_version_run_to_their_end() -> Result<()
 }
 
 // contract: 12.1
+// promise: P3
 #[tokio::test]
 async fn a_job_is_read_listed_and_watched_at_every_version_whichever_it_was_made_at() -> Result<()>
 {
@@ -158,6 +161,7 @@ async fn a_job_is_read_listed_and_watched_at_every_version_whichever_it_was_made
 }
 
 // contract: 12.1, 12.2
+// promise: P3
 #[tokio::test]
 async fn an_edit_at_an_older_version_keeps_what_that_version_cannot_show() -> Result<()> {
     let world = World::new("edits").await?;
@@ -216,6 +220,8 @@ async fn an_edit_at_an_older_version_keeps_what_that_version_cannot_show() -> Re
 }
 
 // contract: 12.3
+// promise: P13, P24, P35, P39
+// defect: D21
 #[tokio::test]
 async fn each_version_has_rules_of_its_own() -> Result<()> {
     let world = World::new("rules").await?;

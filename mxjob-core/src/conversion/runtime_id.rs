@@ -61,6 +61,7 @@ mod tests {
     use super::*;
 
     // contract: 12.14
+    // promise: P32
     #[test]
     fn an_id_follows_from_the_uid_for_ever() {
         for (uid, id) in [
@@ -73,6 +74,7 @@ mod tests {
         }
     }
 
+    // promise: P32
     #[test]
     fn ids_are_four_letters_and_digits_and_differ() {
         let ids: BTreeSet<_> = (0..1000).map(|uid| of(&format!("uid-{uid}"))).collect();

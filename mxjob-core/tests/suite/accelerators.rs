@@ -50,6 +50,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 // contract: 5.4.4
+// promise: P84
 #[test]
 fn who_asks_for_it_gets_folders_and_variables() {
     for roles in SETS {
@@ -127,6 +128,7 @@ fn a_path_that_is_mounted_already_is_left_alone() {
     assert_eq!(mounts(&given), mounts(&plain));
 }
 
+// promise: P84
 #[test]
 fn another_container_gets_nothing() {
     let mut manifest = job(MX, &json!({}));

@@ -43,6 +43,7 @@ fn its_schema_lists_the_names() {
     assert_eq!(schema.get("title").unwrap(), "MxRole");
 }
 
+// promise: P100
 #[test]
 fn a_typed_job_knows_its_roles() {
     let mut manifest = MX.job(1, 0, 2);

@@ -20,6 +20,7 @@ fn samples() -> [Value; 3] {
 }
 
 // contract: 12.7
+// promise: P11
 #[test]
 fn are_valid_jobs_that_run_as_their_version_says() {
     for sample in samples() {
@@ -59,6 +60,7 @@ fn of_v1alpha1_say_the_same_at_v1() {
 }
 
 // contract: 12.7
+// promise: P11, P18, P27, P28, P33
 #[test]
 fn show_their_defaults_when_read_back() {
     let [alpha, beta, _] = samples();
@@ -106,6 +108,7 @@ fn entry(container: Value) -> Value {
     json!([{"template": {"spec": {"containers": [container]}}}])
 }
 
+// promise: P27
 #[test]
 fn mx_image_is_of_a_main_container_without_one() {
     for (own, image, expected) in [
@@ -135,6 +138,7 @@ fn mx_image_is_of_a_main_container_without_one() {
     }
 }
 
+// defect: D16
 #[test]
 fn a_scheduler_name_is_of_every_pod_unless_it_is_empty() {
     for (name, expected) in [("volcano", "volcano"), ("", "own")] {
@@ -193,6 +197,7 @@ fn the_port_of_an_entry_is_the_jobs_port_of_its_main_container() {
     }
 }
 
+// promise: P29
 #[test]
 fn every_cleanup_policy_has_its_like() {
     for (policy, expected) in [
@@ -208,6 +213,7 @@ fn every_cleanup_policy_has_its_like() {
     }
 }
 
+// promise: P21
 #[test]
 fn a_local_job_is_decided_by_its_worker() {
     let spec = json!({"jobMode": "local", "replicaSpecs": entry(json!({"name": "mxnet"}))});
@@ -219,6 +225,7 @@ fn a_local_job_is_decided_by_its_worker() {
     assert_eq!(view["spec"]["jobMode"], "local");
 }
 
+// promise: P24
 #[test]
 fn another_word_for_the_mode_makes_no_valid_job() {
     for (mode, valid) in [("dist", true), ("local", true), ("both", false)] {

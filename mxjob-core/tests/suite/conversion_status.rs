@@ -30,6 +30,7 @@ fn condition(kind: &str, is: bool, reason: &str) -> Value {
 }
 
 // contract: 12.5
+// promise: P41, P42, P46, P52, P68
 #[test]
 fn phases_and_states() {
     let created = condition("Created", true, "MXJobCreated");
@@ -103,6 +104,7 @@ fn a_job_that_keeps_its_pods_is_done_at_its_end() {
 }
 
 // contract: 12.5
+// promise: P43, P44, P45
 #[test]
 fn replica_states_add_up() {
     let created = condition("Created", true, "r");
@@ -156,6 +158,7 @@ fn replica_states_add_up() {
 }
 
 // contract: 12.6
+// promise: P55, P56
 #[test]
 fn v1beta1_shows_conditions_counts_and_times() {
     let conditions = json!([condition("Created", true, "MXJobCreated")]);
@@ -184,6 +187,7 @@ fn a_job_without_a_status_has_none() {
 }
 
 /// What the earlier operator of v1alpha1 stored: the end counts, whatever the phase.
+// defect: D10
 #[test]
 fn an_old_status_says_whether_the_job_has_ended() {
     for (phase, state, ended) in [
@@ -217,6 +221,7 @@ fn an_old_status_says_whether_the_job_has_ended() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
+    // promise: P43
     #[test]
     fn states_of_any_job_add_up_to_its_replicas(object in stored()) {
         let view = to(Version::V1Alpha1, &object);

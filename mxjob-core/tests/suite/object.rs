@@ -4,6 +4,7 @@ use crate::support::MX;
 use mxjob_core::{MXJob, MxRole};
 use serde_json::Value;
 
+// promise: P100
 #[test]
 fn a_typed_job_says_what_it_is_and_is_read_again() {
     let manifest = MX.job(1, 1, 1);

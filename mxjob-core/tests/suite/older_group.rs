@@ -24,6 +24,7 @@ fn dist() -> Value {
 }
 
 // contract: 12.21
+// promise: P10, P12, P72, P73, P75
 #[test]
 fn objects_of_the_published_manifest() {
     let (job, _) = read(&sample("fioravanzo-v1alpha1-linear.yaml"));
@@ -54,6 +55,8 @@ fn the_users_own_word_about_verbosity_wins_and_a_job_without_a_scheduler_has_non
 }
 
 // contract: 12.21
+// promise: P19
+// defect: D3
 #[test]
 fn the_port_of_the_scheduler_is_everyones_root_port() {
     let mut object = dist();
@@ -82,6 +85,8 @@ fn the_port_of_the_scheduler_is_everyones_root_port() {
 }
 
 // contract: 12.22
+// promise: P16, P17, P18, P27, P28
+// defect: D20
 #[test]
 fn defaults_are_written_out_once_and_nothing_else() {
     let stored = sample("fioravanzo-v1alpha1-linear.yaml");
@@ -148,6 +153,7 @@ fn nothing_is_written_out_for_a_job_that_has_begun_or_ended_or_goes_or_is_not_va
 }
 
 // contract: 12.21
+// promise: P15
 #[test]
 fn what_is_wrong_is_said_in_the_words_of_the_list() {
     let said = |change: fn(&mut Value)| {
@@ -263,6 +269,8 @@ fn world(object: &Value) -> World {
 }
 
 // contract: 12.21
+// promise: P64
+// defect: D19
 #[test]
 fn codes_from_128_are_retried_others_are_the_end_and_pods_stay() {
     for code in 1..=255 {

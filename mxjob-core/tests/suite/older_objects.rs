@@ -36,6 +36,7 @@ fn published() -> Job {
 }
 
 // contract: 12.14, 12.15
+// promise: P10, P12, P19, P72, P73, P75
 #[test]
 fn objects_of_the_published_manifest() {
     let (pods, services) = objects(&published());
@@ -44,6 +45,7 @@ fn objects_of_the_published_manifest() {
 }
 
 // contract: 12.15
+// defect: D6
 #[test]
 fn objects_of_a_local_job() {
     let mut worker = entry("WORKER", 1);
@@ -60,6 +62,7 @@ fn objects_of_a_local_job() {
 }
 
 // contract: 12.14
+// defect: D15
 #[test]
 fn a_name_stands_for_a_replica_of_that_run_alone() {
     let job = published();
@@ -110,6 +113,7 @@ fn a_runtime_id_that_was_stored_before_there_was_a_rule_is_kept_where_it_can_sta
     }
 }
 
+// defect: D2
 #[test]
 fn a_name_that_the_runtime_id_makes_too_long_is_refused() {
     // Worker pods of such a name fit without the id.
@@ -138,6 +142,7 @@ fn what_cannot_be_a_label_is_left_out() {
 }
 
 // contract: 12.16
+// defect: D22
 #[test]
 fn a_chief_that_is_not_there_is_refused() {
     let with = |policy: Value| {

@@ -54,6 +54,7 @@ fn view(world: &World) -> (String, String) {
 }
 
 // contract: 12.16
+// defect: D5
 #[test]
 fn the_chief_that_is_named_decides() {
     for restart in POLICIES {
@@ -74,6 +75,7 @@ fn the_chief_that_is_named_decides() {
 }
 
 // contract: 12.16
+// promise: P58
 #[test]
 fn the_job_ends_with_its_chief_when_the_others_have_ended() {
     for restart in POLICIES {
@@ -155,6 +157,8 @@ fn ends(restart: Option<&str>, replica: Replica, code: i32, reason: Option<&str>
 }
 
 // contract: 12.16, 12.17
+// promise: P60, P61, P62, P63
+// defect: D19
 #[test]
 fn exit_codes_of_the_chief_and_of_the_others() {
     for restart in POLICIES {
@@ -200,6 +204,7 @@ fn out_of_memory_is_the_end_whatever_the_code() {
 }
 
 // contract: 12.17
+// promise: P31
 #[test]
 fn pods_keep_the_restart_policy_of_their_template() {
     for (own, wanted) in [

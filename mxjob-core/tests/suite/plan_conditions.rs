@@ -25,6 +25,7 @@ fn restarting(roles: crate::support::Set) -> World {
 }
 
 // contract: 7.1.4, 9.2
+// promise: P68
 #[test]
 fn a_job_is_restarting_until_its_chief_runs_again() {
     for roles in SETS {
@@ -39,6 +40,7 @@ fn a_job_is_restarting_until_its_chief_runs_again() {
 }
 
 // contract: 6.6, 9.2
+// promise: P68
 #[test]
 fn an_end_comes_last_and_turns_running_to_false() {
     for roles in SETS {

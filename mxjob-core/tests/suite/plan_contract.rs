@@ -109,6 +109,7 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
 }
 
 // contract: 6.10
+// defect: D15
 #[test]
 fn the_order_in_which_objects_are_seen_decides_nothing() {
     for failure_policy in [false, true] {

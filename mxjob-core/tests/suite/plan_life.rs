@@ -71,6 +71,7 @@ fn a_finished_job_goes_in_time_also_when_its_spec_is_spoilt_since() {
 }
 
 // contract: 2.5, 5.3.5, 8.1
+// promise: P29
 #[test]
 fn each_clean_pod_policy_keeps_what_it_says() {
     for (policy, kept) in [("All", 0), ("Running", 2), ("None", 3)] {
@@ -119,6 +120,7 @@ fn a_job_managed_elsewhere_is_left_alone() {
 }
 
 // contract: 3.15
+// defect: D7
 #[test]
 fn an_invalid_job_fails_once_with_every_error_and_no_pod() {
     let mut manifest = MX.job(1, 0, 1);

@@ -20,6 +20,7 @@ fn variable(name: &str) -> Option<u64> {
 }
 
 // contract: 5.3.4, 6.6, 8.2, 9.6
+// promise: P67
 #[test]
 fn whatever_happens_the_invariants_hold() {
     let first = variable("MXJOB_RANDOM_SEED");

@@ -5,6 +5,7 @@ use mxjob_core::api::v1::ConditionType;
 use serde_json::json;
 
 // contract: 6.2, 6.9, 9.1
+// promise: P38, P54
 #[test]
 fn a_job_is_created_runs_and_succeeds() {
     for roles in SETS {
@@ -52,6 +53,7 @@ fn every_step_leaves_a_world_in_which_nothing_is_left_to_do() {
 }
 
 // contract: 6.1
+// promise: P67
 #[test]
 fn without_a_chief_role_the_workers_decide() {
     for roles in SETS {
@@ -108,6 +110,7 @@ fn all_workers_waits_for_every_worker_and_for_nobody_else() {
 }
 
 // contract: 6.5
+// promise: P67
 #[test]
 fn failed_beats_succeeded_in_one_look() {
     for roles in SETS {

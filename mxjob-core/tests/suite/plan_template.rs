@@ -61,6 +61,7 @@ fn two_such_templates_are_one_warning() {
 }
 
 // contract: 5.4.3
+// promise: P82
 #[test]
 fn accelerators_by_their_old_name_are_warned_of_once() {
     for roles in SETS {

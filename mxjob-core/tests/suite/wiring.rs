@@ -65,6 +65,7 @@ fn mx_config_of_training_to_the_byte() {
 }
 
 // contract: 5.2.2, 5.2.3
+// promise: P79
 #[test]
 fn mx_config_of_tuning_to_the_byte_and_nothing_else() {
     let (pods, _) = objects(&tune());
@@ -76,6 +77,7 @@ fn mx_config_of_tuning_to_the_byte_and_nothing_else() {
 }
 
 // contract: 5.2.1
+// promise: P73
 #[test]
 fn a_worker_gets_the_parameter_servers_environment_in_order() {
     let (pods, _) = objects(&train("mxnet-job"));
@@ -162,6 +164,7 @@ fn a_pod_and_its_service_whole() {
 }
 
 // contract: 4.2, 4.3
+// promise: P20
 #[test]
 fn ports_of_the_user_are_kept_and_the_jobs_port_is_there() {
     let cases = [
@@ -219,6 +222,7 @@ fn ports_of_the_user_are_kept_and_the_jobs_port_is_there() {
 }
 
 // contract: 5.4.1
+// promise: P30
 #[test]
 fn what_the_kubelet_restarts_follows_the_role_and_never_a_failure_policy() {
     for (policy, pod, with_failure_policy) in [

@@ -54,6 +54,7 @@ mod tests {
     use super::*;
 
     // contract: 11.16
+    // promise: P93
     #[test]
     fn the_own_namespace_is_the_first_that_is_said() {
         let folder = tempfile::tempdir().unwrap();

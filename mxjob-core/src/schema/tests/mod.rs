@@ -208,6 +208,7 @@ fn a_status_of_any_shape_can_be_mended() {
 }
 
 // contract: 1.1, 1.2, 1.3, 1.4
+// promise: P4, P6, P8
 #[test]
 fn names_and_columns_are_those_of_the_contract() {
     let mut crd = crd(MxRole::TABLE);

@@ -1,0 +1,61 @@
+//! Jobs of the groups whose roles are a list, and what their first operators would have seen of them.
+
+use crate::lists::table;
+use crate::support::{MX, Set, World};
+use mxjob_core::api::Version;
+use mxjob_core::conversion::convert;
+use mxjob_core::model::StoredJob;
+use mxjob_core::{Job, MxRole, ReplicaRole, RoleTable};
+use serde_json::{Value, json};
+
+/// The groups that have jobs of that form.
+pub(crate) const GROUPS: [&str; 2] = ["kubeflow.org", "fioravanzo.org"];
+
+fn of(group: &str) -> &'static RoleTable {
+    let newest = MxRole::TABLE;
+    if newest.crd.group == group {
+        newest
+    } else {
+        table()
+    }
+}
+
+/// A manifest at `v1alpha1`.
+pub(crate) fn manifest(group: &str, entries: &[Value]) -> Value {
+    json!({
+        "apiVersion": format!("{group}/v1alpha1"), "kind": "MXJob",
+        "metadata": {"name": "demo", "namespace": "lab", "uid": "u-1"},
+        "spec": {"RuntimeId": "ab12", "replicaSpecs": entries},
+    })
+}
+
+fn stored(manifest: &Value) -> (&'static RoleTable, Value) {
+    let group = manifest["apiVersion"].as_str().unwrap();
+    let table = of(group.split_once('/').unwrap().0);
+    (
+        table,
+        convert(table, manifest.clone(), Version::V1).unwrap(),
+    )
+}
+
+/// What the operator knows of such a job.
+pub(crate) fn job(manifest: &Value) -> Job {
+    let (table, stored) = stored(manifest);
+    Job::read(table, &stored)
+}
+
+/// A job whose pods all run.
+pub(crate) fn world(manifest: &Value) -> World {
+    let (table, stored) = stored(manifest);
+    World::running(Set { table, ..MX }, stored)
+}
+
+/// Its status as the group shows it.
+pub(crate) fn view(world: &World, group: &str) -> Value {
+    let stored: &StoredJob = &world.cluster.server.get("demo").unwrap();
+    let mut object = convert(of(group), manifest(group, &[]), Version::V1).unwrap();
+    object["metadata"] = json!(stored.metadata);
+    object["spec"] = json!(*stored.spec);
+    object["status"] = json!(stored.job().status);
+    convert(of(group), object, Version::V1Alpha1).unwrap()["status"].clone()
+}
