@@ -41,10 +41,11 @@ pub(super) fn note(draft: &mut Draft<'_>) {
 /// The job has another size than it had.
 fn scaled(before: &JobStatus, now: &JobStatus) -> Option<(&'static str, String)> {
     let size = |status: &JobStatus| {
+        // A role that is gone may have left its restarts.
         let sizes = status.replica_statuses.values();
-        let sizes: Option<Vec<_>> = sizes.map(|role| role.replicas).collect();
-        let sizes = sizes.filter(|sizes| !sizes.is_empty())?;
-        Some(sizes.into_iter().map(i64::from).sum::<i64>())
+        let mut sizes = sizes.filter_map(|role| role.replicas).map(i64::from);
+        let first = sizes.next()?;
+        Some(sizes.fold(first, |sum, size| sum + size))
     };
     let (had, wanted) = size(before).zip(size(now))?;
     let kind = match had.cmp(&wanted) {

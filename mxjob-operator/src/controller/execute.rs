@@ -133,17 +133,14 @@ impl Worker<'_> {
         }
     }
 
-    /// Nobody has stopped the operator, changed the job or asked for its end since it was looked at.
+    /// Nobody has stopped the operator, changed or paused the job or asked for its end since it was
+    /// looked at.
     fn is_to_go_on(&self) -> bool {
         if self.operator.stop.is_due() {
             return false;
         }
-        let seen = &self.job.meta;
         let now = self.operator.shared.world().job(self.key);
-        now.is_some_and(|now| {
-            (&now.meta.uid, now.meta.generation, now.meta.deleting)
-                == (&seen.uid, seen.generation, seen.deleting)
-        })
+        now.is_some_and(|now| now.meta == self.job.meta && !now.status.is_paused())
     }
 
     async fn act(&self, action: &Action, permit: Permit) -> Outcome {

@@ -111,18 +111,22 @@ fn job() -> impl Strategy<Value = Value> {
     let name = select(vec!["digits", "Digits", TOO_LONG]).prop_map(Name::Given);
     let name = prop_oneof![1 => name, 1 => edge().prop_map(Name::Edge)];
     let state = maybe(vec![json!("Running"), json!("Succeeded")]);
-    (entries, mode, policy, id, name, state).prop_map(|(entries, mode, policy, id, name, state)| {
-        json!({
-            "metadata": {"name": name.of(&entries)},
-            "spec": object(vec![
-                ("replicaSpecs", Some(json!(entries))),
-                ("jobMode", mode),
-                ("terminationPolicy", policy),
-                ("RuntimeId", id),
-            ]),
-            "status": object(vec![("state", state)]),
-        })
-    })
+    let phase = maybe(vec![json!("Running"), json!("Failed")]);
+    let status = (phase, state);
+    (entries, mode, policy, id, name, status).prop_map(
+        |(entries, mode, policy, id, name, status)| {
+            json!({
+                "metadata": {"name": name.of(&entries)},
+                "spec": object(vec![
+                    ("replicaSpecs", Some(json!(entries))),
+                    ("jobMode", mode),
+                    ("terminationPolicy", policy),
+                    ("RuntimeId", id),
+                ]),
+                "status": object(vec![("phase", status.0), ("state", status.1)]),
+            })
+        },
+    )
 }
 
 /// A job and what somebody made of it: often the same but for one thing.
@@ -181,7 +185,8 @@ impl Rules {
     fn agree(&self, new: &Value, old: Option<&Value>) -> Result<Vec<String>, TestCaseError> {
         let spec = |job: &Value| list_spec(self.table, job).unwrap();
         let now = spec(new);
-        let before = old.map(|old| (spec(old), old["status"]["state"] == "Succeeded"));
+        let ended = |status: &Value| status["state"] == "Succeeded" || status["phase"] == "Failed";
+        let before = old.map(|old| (spec(old), ended(&old["status"])));
         let subject = ListSubject {
             name: new["metadata"]["name"].as_str().unwrap(),
             spec: &now,

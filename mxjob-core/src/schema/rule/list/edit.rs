@@ -89,8 +89,10 @@ pub(super) fn form(job: &ListSubject<'_>) -> Vec<Problem> {
 pub(super) fn templates_cel(table: &RoleTable, form: ListForm) -> Validation {
     let (new, old) = ("self.spec.replicaSpecs", "oldSelf.spec.replicaSpecs");
     let there = format!("(has(self.spec) && has({new}) && has(oldSelf.spec) && has({old}))");
-    let finished = "(has(oldSelf.status) && has(oldSelf.status.state) && \
-                    oldSelf.status.state in ['Succeeded','Failed'])";
+    // The first operators left some jobs with the one word, some with the other.
+    let finished = "(has(oldSelf.status) && (\
+                    has(oldSelf.status.state) && oldSelf.status.state in ['Succeeded','Failed'] || \
+                    has(oldSelf.status.phase) && oldSelf.status.phase == 'Failed'))";
     let differ = format!(
         "{} != {}",
         role_of(table, form, "e"),

@@ -41,6 +41,8 @@ pub enum ListRule {
     Local(ListForm),
     /// A job says its mode.
     Mode(ListForm),
+    /// The mode stays what it is.
+    ModeStays,
     /// A job with servers has an entry of the role.
     ModeRole(ListForm, RoleId),
     /// A local job has only workers.
@@ -108,6 +110,7 @@ impl ListRule {
             // Says who decides as well.
             JobMode::Needed => rules.extend([
                 Self::Mode(form),
+                Self::ModeStays,
                 Self::ModeAlone(form),
                 Self::ModeOne(form),
                 Self::ModeWorker(form),
@@ -132,6 +135,7 @@ impl ListRule {
             Self::Requires(form, id, other) => job::requires_cel(table, form, id, other),
             Self::Local(form) => job::local_cel(table, form),
             Self::Mode(_) => mode::known_cel(),
+            Self::ModeStays => mode::stays_cel(),
             Self::ModeRole(form, id) => mode::role_cel(table, form, id),
             Self::ModeAlone(form) => mode::alone_cel(table, form),
             Self::ModeOne(form) => mode::one_cel(table, form),
@@ -159,6 +163,7 @@ impl ListRule {
             Self::Requires(form, id, other) => job::requires(table, form, id, other, job.spec),
             Self::Local(form) => job::local(table, form, job.spec),
             Self::Mode(_) => mode::known(job.spec),
+            Self::ModeStays => mode::stays(job),
             Self::ModeRole(form, id) => mode::role(table, form, id, job.spec),
             Self::ModeAlone(form) => mode::alone(table, form, job.spec),
             Self::ModeOne(form) => mode::one(table, form, job.spec),

@@ -1,10 +1,10 @@
 //! Rules about the mode that a job says, and the roles that it must have then.
 
-use super::MODE;
 use super::job::{ROLES, problem};
 use super::words::{
     DIST, LOCAL, count, entries, every, missing_chief, replicas_of, role_named, role_of, word,
 };
+use super::{ListSubject, MODE};
 use crate::api::v1alpha1::JobSpec;
 use crate::problem::Problem;
 use crate::role::{ListForm, RoleId, RoleTable};
@@ -51,6 +51,30 @@ pub(super) fn known(spec: &JobSpec) -> Vec<Problem> {
         ![DIST, LOCAL].contains(&mode),
         "spec.jobMode",
         format!("{UNKNOWN}{mode}"),
+    )
+}
+
+const STAYS: &str = "is immutable: create a new job for another mode";
+
+pub(super) fn stays_cel() -> Validation {
+    // One that was stored before these rules can be mended.
+    let known = format!("oldSelf.{MODE} in ['{DIST}','{LOCAL}']");
+    Validation::new(
+        Place::Spec,
+        format!("!has(oldSelf.{MODE}) || !({known}) || !has(self.{MODE}) || self.{MODE} == oldSelf.{MODE}"),
+        format!("{MODE} {STAYS}"),
+    )
+    .about(".jobMode")
+}
+
+pub(super) fn stays(job: &ListSubject<'_>) -> Vec<Problem> {
+    let before = job.old.and_then(|(spec, _)| spec.job_mode.as_deref());
+    let before = before.filter(|mode| [DIST, LOCAL].contains(mode));
+    let modes = before.zip(job.spec.job_mode.as_deref());
+    problem(
+        modes.is_some_and(|(old, new)| old != new),
+        "spec.jobMode",
+        STAYS,
     )
 }
 
