@@ -10,7 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams, WatchParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Client, ResourceExt};
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
@@ -218,11 +219,26 @@ impl ControlPlane {
                 Ok(conditions.any(|c| c.type_ == "Established" && c.status == "True"))
             })
             .await?;
+            self.wait_until_watched(definition).await?;
         }
         if changed {
             self.restart_controllers().await?;
         }
         Ok(())
+    }
+
+    /// An established definition is served at once, but no watch of it for a moment.
+    async fn wait_until_watched(&self, definition: &CustomResourceDefinition) -> Result<()> {
+        let (spec, name) = (&definition.spec, definition.name_any());
+        let stored = spec.versions.iter().find(|version| version.storage);
+        let version = &stored.context("a CRD that is not stored")?.name;
+        let kind = GroupVersionKind::gvk(&spec.group, version, &spec.names.kind);
+        let resource = ApiResource::from_gvk_with_plural(&kind, &spec.names.plural);
+        let objects: Api<DynamicObject> = Api::all_with(self.client().await?, &resource);
+        deadline::until(&format!("a watch of {name}"), START_PATIENCE, || async {
+            Ok(objects.watch(&WatchParams::default(), "0").await.is_ok())
+        })
+        .await
     }
 
     /// Kills the apiserver, as an outage would. Its port stays reserved for it.
