@@ -184,3 +184,20 @@ fn a_cluster_that_cannot_be_reached_is_named() {
         "{said}"
     );
 }
+
+/// What the older operators took and did nothing with.
+// defect: D24
+#[test]
+fn a_flag_that_would_do_nothing_is_refused() {
+    let home = TempDir::new().unwrap();
+    for flag in ["--gc-interval=10m", "--chaos-level=1"] {
+        let output = operator(home.path()).arg(flag).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let name = flag.split('=').next().unwrap();
+        assert!(
+            said.contains(&format!("unexpected argument '{name}'")),
+            "{said}"
+        );
+    }
+}

@@ -90,3 +90,17 @@ fn plans_every_job_of_a_file() {
     let output = plan(&format!("{JOB}---\n{other}"));
     assert_eq!(text(&output.stdout).matches("kind: Pod").count(), 4);
 }
+
+// defect: D25
+#[test]
+fn a_job_has_no_disruption_budget_that_could_outlive_it() {
+    let all_at_once = "spec:\n  runPolicy: {schedulingPolicy: {minAvailable: 2}}\n  mx";
+    let output = plan(&JOB.replace("spec:\n  mx", all_at_once));
+    let documents: Vec<serde_json::Value> =
+        serde_saphyr::from_multiple(text(&output.stdout)).unwrap();
+    let kinds: Vec<_> = documents
+        .iter()
+        .map(|one| one["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["Service", "Service", "Pod", "Pod"]);
+}

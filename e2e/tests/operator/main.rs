@@ -25,6 +25,7 @@ mod life;
 mod metrics;
 mod mlkube;
 mod nonsense;
+mod older_defects;
 mod older_group;
 #[cfg(feature = "real-node")]
 mod real_node;

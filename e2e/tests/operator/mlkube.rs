@@ -38,6 +38,7 @@ async fn apply(jobs: &Api<DynamicObject>, manifest: &Value) -> Result<DynamicObj
 }
 
 // contract: 12.25, 12.27
+// promise: P9
 #[tokio::test]
 async fn published_manifests_are_stored_as_they_are_with_the_status_that_is_written() -> Result<()>
 {
@@ -75,6 +76,7 @@ async fn published_manifests_are_stored_as_they_are_with_the_status_that_is_writ
 }
 
 // contract: 12.25, 12.26
+// promise: P23
 #[tokio::test]
 async fn the_api_server_refuses_in_the_words_of_the_first_operator() -> Result<()> {
     let (_bench, jobs) = jobs("mlkube-rules").await?;

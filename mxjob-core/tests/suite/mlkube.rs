@@ -126,6 +126,7 @@ fn said(change: Change) -> String {
 }
 
 // contract: 12.25, 12.26
+// promise: P23
 #[test]
 fn what_is_wrong_is_said_in_the_words_of_its_first_operator() {
     let cases: [(Change, &str); 15] = [

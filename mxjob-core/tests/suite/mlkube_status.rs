@@ -32,6 +32,8 @@ fn shown(status: &JobStatus) -> Value {
 }
 
 // contract: 12.27
+// promise: P49
+// promise: P51
 #[test]
 fn conditions_tell_of_readiness_and_of_members_that_are_replaced() {
     let mut world = world(&dist());
@@ -64,6 +66,7 @@ fn conditions_tell_of_readiness_and_of_members_that_are_replaced() {
 }
 
 // contract: 12.27
+// promise: P50
 #[test]
 fn readiness_is_told_again_only_after_something_else() {
     let mut world = world(&dist());
@@ -73,6 +76,7 @@ fn readiness_is_told_again_only_after_something_else() {
 }
 
 // contract: 12.27
+// promise: P49
 #[test]
 fn another_size_is_told_up_and_down() {
     let mut world = world(&dist());
@@ -87,6 +91,7 @@ fn another_size_is_told_up_and_down() {
 }
 
 // contract: 12.27
+// promise: P48
 #[test]
 fn the_ten_newest_are_kept() {
     let mut world = world(&dist());
@@ -111,6 +116,7 @@ fn jobs_of_other_apis_have_none() {
 }
 
 // contract: 12.28
+// promise: P47
 #[test]
 fn a_paused_job_is_left_as_it_is_until_it_goes_on() {
     let planned = |status: Value| {

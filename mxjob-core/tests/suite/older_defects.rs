@@ -1,7 +1,7 @@
 //! What was wrong with the first operators of the older groups, and is not with this one.
 
 use crate::lists::{entry, objects};
-use crate::older_worlds::{GROUPS, job, manifest, view, world};
+use crate::older_worlds::{GROUPS, ended, job, manifest, problems, view, world};
 use crate::support::MX;
 use serde_json::{Value, json};
 
@@ -89,6 +89,43 @@ fn the_scheduler_is_found_whatever_the_name_of_the_job_and_the_order_of_its_role
                     assert!(name.len() <= 63, "{name}");
                 }
             }
+        }
+    }
+}
+
+// promise: P15, P46
+// defect: D7, D8
+#[test]
+fn an_invalid_job_says_why_and_has_nothing() {
+    for group in GROUPS {
+        for (change, why) in [
+            (
+                (|spec| spec["terminationPolicy"] = json!({})) as fn(&mut Value),
+                "invalid termination policy: it names no chief",
+            ),
+            (
+                |spec| spec["replicaSpecs"][1] = Value::Null,
+                "spec.replicaSpecs[1]: must be a map, not empty",
+            ),
+            (
+                |spec| spec["replicaSpecs"][2]["template"] = Value::Null,
+                "spec.replicaSpecs[2].template: is required",
+            ),
+            (
+                |spec| spec["replicaSpecs"][0]["mxReplicaType"] = json!("BOSS"),
+                "MXReplicaType is BOSS but must be one of",
+            ),
+        ] {
+            let mut manifest = manifest(group, &three());
+            change(&mut manifest["spec"]);
+            let mut world = world(&manifest);
+            let refused = problems(&manifest);
+            assert!(refused.contains(why), "{group}: {refused}");
+            // One that was stored before there were rules.
+            let said = ended(&world, group);
+            assert!(!said.is_empty(), "{group} {why}");
+            world.pass(3600);
+            assert_eq!(ended(&world, group), said);
         }
     }
 }

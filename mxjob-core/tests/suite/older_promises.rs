@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::lists::{entry, objects};
-use crate::older_worlds::{GROUPS, job, manifest, view, world};
+use crate::older_worlds::{GROUPS, ended, job, manifest, problems, view, world};
 use crate::support::{MX, World};
 use crate::versions;
 use mxjob_core::api::Version;
@@ -158,6 +158,71 @@ fn servers_and_workers_may_be_any_number_or_not_be_there() {
             }
         }
     }
+}
+
+// promise: P35
+// defect: D21
+#[test]
+fn another_number_of_schedulers_than_one_is_the_end() {
+    for group in GROUPS {
+        for schedulers in [0, 2] {
+            let entries = [
+                entry("SCHEDULER", schedulers),
+                entry("SERVER", 1),
+                entry("WORKER", 1),
+            ];
+            let manifest = manifest(group, &entries);
+            ended(&world(&manifest), group);
+            let said = problems(&manifest);
+            let told = "The SCHEDULER must have Replicas = 1";
+            assert!(said.contains(told), "{group} {schedulers}: {said}");
+        }
+    }
+}
+
+// promise: P13, P39
+#[test]
+fn each_role_is_one_of_three_and_has_its_container() {
+    for group in GROUPS {
+        for (at, role) in ["SCHEDULER", "SERVER", "WORKER"].into_iter().enumerate() {
+            let entries = [
+                entry("SCHEDULER", 1),
+                entry("SERVER", 1),
+                entry("WORKER", 1),
+            ];
+            let mut other = entries.clone();
+            other[at]["template"]["spec"]["containers"][0]["name"] = json!("train");
+            let wanted = format!(
+                "spec.replicaSpecs[{at}].template: Replica type {role} is missing a container named mxnet"
+            );
+            assert_eq!(problems(&manifest(group, &other)), wanted, "{group}");
+            let mut other = entries.clone();
+            other[at]["mxReplicaType"] = json!("MASTER");
+            let wanted = "mxReplicaSpec.MXReplicaType is MASTER but must be one of [SCHEDULER SERVER WORKER]";
+            let said = problems(&manifest(group, &other));
+            assert!(said.contains(wanted), "{group}: {said}");
+        }
+    }
+}
+
+// promise: P22
+#[test]
+fn a_local_job_is_of_one_worker_and_nobody_else() {
+    let local = |entries: &[Value]| {
+        let mut manifest = manifest("kubeflow.org", entries);
+        manifest["spec"]["jobMode"] = json!("local");
+        manifest
+    };
+    let told = "job mode is local: its only entry must be one WORKER";
+    for entries in [
+        vec![entry("WORKER", 2)],
+        vec![entry("SCHEDULER", 1), entry("WORKER", 1)],
+        vec![entry("WORKER", 1), entry("SERVER", 1)],
+    ] {
+        let said = problems(&local(&entries));
+        assert!(said.contains(told), "{said}");
+    }
+    assert_eq!(problems(&local(&[entry("WORKER", 1)])), "");
 }
 
 // promise: P40, P42, P43, P44, P57

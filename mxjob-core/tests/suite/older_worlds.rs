@@ -3,6 +3,7 @@
 use crate::lists::table;
 use crate::support::{MX, Set, World};
 use mxjob_core::api::Version;
+use mxjob_core::check::{list_rules, structure};
 use mxjob_core::conversion::convert;
 use mxjob_core::model::StoredJob;
 use mxjob_core::{Job, MxRole, ReplicaRole, RoleTable};
@@ -44,6 +45,17 @@ pub(crate) fn job(manifest: &Value) -> Job {
     Job::read(table, &stored)
 }
 
+/// What the API server, by its rules for that version, and `mxjob lint` have against it.
+pub(crate) fn problems(manifest: &Value) -> String {
+    let (table, _) = stored(manifest);
+    let mut problems = structure(table, manifest);
+    if problems.is_empty() {
+        problems.extend(list_rules(table, "demo", manifest));
+    }
+    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
 /// A job whose pods all run.
 pub(crate) fn world(manifest: &Value) -> World {
     let (table, stored) = stored(manifest);
@@ -58,4 +70,19 @@ pub(crate) fn view(world: &World, group: &str) -> Value {
     object["spec"] = json!(*stored.spec);
     object["status"] = json!(stored.job().status);
     convert(of(group), object, Version::V1Alpha1).unwrap()["status"].clone()
+}
+
+/// Why the job has failed without having had anything; it is not tried again.
+pub(crate) fn ended(world: &World, group: &str) -> String {
+    let status = view(world, group);
+    assert_eq!(
+        (&status["phase"], &status["state"]),
+        (&json!("Failed"), &json!("Failed"))
+    );
+    assert_eq!((world.pods().len(), world.services()), (0, 0), "{group}");
+    assert!(
+        world.is_quiet() && world.cluster.next_deadline().is_none(),
+        "{group}"
+    );
+    status["reason"].as_str().unwrap().to_owned()
 }

@@ -120,3 +120,34 @@ async fn apply(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use http::{Method, Request, Response};
+    use kube::client::Body;
+    use mxjob_core::{MxRole, ReplicaRole as _};
+    use tower::service_fn;
+
+    use super::*;
+
+    // defect: D12
+    #[tokio::test(start_paused = true)]
+    async fn a_definition_that_is_not_established_in_time_is_left_where_it_is() {
+        let asked: Arc<Mutex<Vec<Method>>> = Arc::default();
+        let seen = asked.clone();
+        let server = service_fn(move |request: Request<Body>| {
+            seen.lock().unwrap().push(request.method().clone());
+            let answer = serde_json::to_vec(&schema::crd(MxRole::TABLE)).unwrap();
+            async { Response::builder().body(Body::from(answer)) }
+        });
+        let client = Client::new(server, "default");
+        let error = install(&client, MxRole::TABLE, None).await.unwrap_err();
+        let wanted = "mxjobs.kubeflow.org is installed but not established after 60 s: look at its conditions";
+        assert_eq!(error.to_string(), wanted);
+        let asked = asked.lock().unwrap();
+        assert_eq!(asked.iter().filter(|one| **one == Method::PATCH).count(), 1);
+        assert!(!asked.contains(&Method::DELETE), "{asked:?}");
+    }
+}
