@@ -270,7 +270,7 @@ fn creations(table: &'static RoleTable) {
     every_rule_has_said_both(&rules, &judged.borrow(), |rule| {
         matches!(
             rule,
-            ListRule::Spec | ListRule::RuntimeId | ListRule::Templates(_)
+            ListRule::Spec | ListRule::RuntimeId | ListRule::ModeStays | ListRule::Templates(_)
         )
     });
 }
