@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Where tests are, from the root of the repository.
-const PLACES: [&str; 9] = [
+const PLACES: [&str; 8] = [
     "docs/tests",
     "mxjob-core/src",
     "mxjob-core/tests",
-    "mxjob-derive/tests",
     "mxjob-operator/src",
     "mxjob-operator/tests",
     "e2e/corpus",
@@ -129,7 +128,7 @@ fn of_file(file: &str, names: &[&str]) -> String {
 
 fn remarks(file: &str, text: &str) -> Vec<((About, String), Test)> {
     let mut remarks = Vec::new();
-    let mut waiting = Vec::new();
+    let (mut waiting, mut is_test) = (Vec::new(), false);
     let mut shown = |what: Vec<(About, String)>, name: Option<&str>| {
         remarks.extend(what.into_iter().map(|what| {
             let (file, name) = (file.to_owned(), name.map(str::to_owned));
@@ -141,11 +140,22 @@ fn remarks(file: &str, text: &str) -> Vec<((About, String), Test)> {
             shown(what, None);
         } else if let Some(what) = line.strip_prefix("// ").and_then(remark) {
             waiting.extend(what);
+        } else if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+            is_test = true;
         } else if let Some(name) = function(line) {
-            shown(std::mem::take(&mut waiting), Some(name));
+            let what = std::mem::take(&mut waiting);
+            shown(if is_test { what } else { astray(what) }, Some(name));
+            is_test = false;
         }
     }
+    shown(astray(waiting), None);
     remarks
+}
+
+/// Remarks that stand before something that is no test: no sentence is called so.
+fn astray(what: Vec<(About, String)>) -> Vec<(About, String)> {
+    let named = |(about, number)| (about, format!("{number} (before no test)"));
+    what.into_iter().map(named).collect()
 }
 
 fn remark(line: &str) -> Option<Vec<(About, String)>> {
@@ -156,6 +166,7 @@ fn remark(line: &str) -> Option<Vec<(About, String)>> {
 }
 
 fn function(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("pub(crate) ").unwrap_or(line);
     let line = line.strip_prefix("async ").unwrap_or(line);
     let (name, _) = line.strip_prefix("fn ")?.split_once('(')?;
     Some(name)
