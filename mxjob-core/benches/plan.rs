@@ -59,7 +59,10 @@ impl Running {
             .pods()
             .map(|pod| PodView::of(pod, MxRole::TABLE))
             .collect();
-        let services = cluster.services().map(ServiceView::of).collect();
+        let services = cluster
+            .services()
+            .map(|one| ServiceView::of(one, MxRole::TABLE))
+            .collect();
         Self {
             job,
             pods,

@@ -24,6 +24,7 @@ mod large;
 mod life;
 mod metrics;
 mod mlkube;
+mod mlkube_life;
 mod nonsense;
 mod older_defects;
 mod older_group;

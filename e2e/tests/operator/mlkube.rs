@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, PATIENCE};
 
 /// Jobs of the group in a namespace of the shared control plane, which knows all groups.
-async fn jobs(prefix: &str) -> Result<(Bench, Api<DynamicObject>)> {
+pub(crate) async fn jobs(prefix: &str) -> Result<(Bench, Api<DynamicObject>)> {
     let (bench, plane) = Bench::shared(prefix).await?;
     let definitions: Vec<_> = apis::<MxRole>().map(schema::crd).collect();
     plane.install_crds(&definitions).await?;
@@ -25,13 +25,13 @@ async fn jobs(prefix: &str) -> Result<(Bench, Api<DynamicObject>)> {
 }
 
 /// A published manifest, as it is.
-fn sample(name: &str) -> Result<Value> {
+pub(crate) fn sample(name: &str) -> Result<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mxjob-core/tests/data");
     let text = fs::read_to_string(folder.join(name))?;
     Ok(serde_saphyr::from_str(&text)?)
 }
 
-async fn apply(jobs: &Api<DynamicObject>, manifest: &Value) -> Result<DynamicObject> {
+pub(crate) async fn apply(jobs: &Api<DynamicObject>, manifest: &Value) -> Result<DynamicObject> {
     let name = manifest["metadata"]["name"].as_str().context("a name")?;
     let how = PatchParams::apply("e2e");
     Ok(jobs.patch(name, &how, &Patch::Apply(manifest)).await?)

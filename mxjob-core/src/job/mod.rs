@@ -17,7 +17,7 @@ pub(crate) use read::status as read_status;
 use crate::api::v1::{CleanPodPolicy, FailureAction, JobStatus, Services, SuccessPolicy};
 use crate::exit_codes::ExitCodes;
 use crate::problem::Problem;
-use crate::role::{Mode, RestartPolicy, Role, RoleId, RoleTable};
+use crate::role::{Children, Mode, RestartPolicy, Role, RoleId, RoleTable};
 
 /// A job, as read from storage. Reading never fails: what is wrong with the spec stands in it.
 #[derive(Clone, Debug)]
@@ -108,11 +108,12 @@ impl Spec {
         }
     }
 
-    /// True when the kubelet restarts the containers of that role's pods and exit codes decide
-    /// nevertheless: then the job's container is looked at, not its pod.
+    /// True when the cluster restarts the containers of that role's pods, or makes a Job's pods anew, and
+    /// exit codes decide nevertheless: then the job's container is looked at, not its pod.
     pub fn is_judged_in_place(&self, role: &RoleSpec) -> bool {
+        let never = self.restart_policy_of_pods(role) == RestartPolicy::Never;
         role.restart == RestartPolicy::ExitCode
-            && self.restart_policy_of_pods(role) != RestartPolicy::Never
+            && (!never || self.profile.children == Children::Jobs)
     }
 
     /// How many replicas the job wants in all.

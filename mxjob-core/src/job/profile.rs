@@ -4,7 +4,7 @@ use super::{Replica, Spec};
 use crate::api::v1alpha1::CONDITIONS;
 use crate::conversion::Said;
 use crate::problem::Problem;
-use crate::role::{Env, LabelValue, RestartPolicy, RoleTable};
+use crate::role::{Children, Env, LabelValue, RestartPolicy, RoleTable};
 use crate::schema::rule::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief};
 
 /// Stands for a runtime id that follows from a uid that the job does not have yet. No name of an
@@ -23,6 +23,8 @@ pub struct Profile {
     pub chief: Option<Replica>,
     /// Reasons of containers that ended for good, whatever the exit code.
     pub permanent_reasons: &'static [&'static str],
+    /// What each replica is.
+    pub children: Children,
     /// Its status shows what has become of its replicas.
     pub milestones: bool,
 }
@@ -52,6 +54,7 @@ pub(super) fn apply(
         env: said.form.legacy.env,
         chief: Some(chief(table, said, &spec)?),
         permanent_reasons: said.form.legacy.permanent_reasons,
+        children: table.children(),
         milestones: said.form.shows(CONDITIONS),
     };
     for role in &mut spec.roles {

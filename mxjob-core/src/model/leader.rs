@@ -199,7 +199,7 @@ impl Leader {
         // The planner's result may not depend on an order.
         pods.reverse();
         let services = self.services.all().map(|(service, doomed)| {
-            let mut view = ServiceView::of(service);
+            let mut view = ServiceView::of(service, self.table);
             view.deleting |= doomed;
             view
         });

@@ -101,6 +101,8 @@ impl Cluster {
         now: Timestamp,
     ) -> Result<Made, ApiError> {
         let made = match action {
+            // Nothing in the model was made by an older operator.
+            Action::AdoptPod(..) | Action::AdoptService(..) => None,
             Action::LabelPod(replica, target) => wiring
                 .and_then(|wiring| wiring.pod(*replica, Attempt::default()))
                 .map(|pod| self.label_pod(target, pod).map(Made::Pod))

@@ -47,7 +47,10 @@ impl Cluster {
             .pods()
             .map(|pod| PodView::of(pod, self.table))
             .collect();
-        let services: Vec<_> = self.services().map(ServiceView::of).collect();
+        let services: Vec<_> = self
+            .services()
+            .map(|one| ServiceView::of(one, self.table))
+            .collect();
         let config_maps: Vec<_> = self.config_maps().map(ConfigMapView::of).collect();
         let observed = Observed {
             job,

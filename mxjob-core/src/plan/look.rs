@@ -68,13 +68,35 @@ pub(super) fn look(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>, me
 
 /// Puts labels back that somebody took off: services and the operator's watch find pods by them.
 pub(super) fn label(draft: &mut Draft<'_>, current: &Current<'_>) {
-    for (replica, pod) in current.iter().filter(|(_, pod)| !pod.labelled) {
+    let unlabelled = current
+        .iter()
+        .filter(|(_, pod)| !pod.labelled && !pod.orphan);
+    for (replica, pod) in unlabelled {
         if !pod.deleting && !pod.phase.is_final() {
             draft
                 .actions
                 .push(Action::LabelPod(*replica, Target::of(pod)));
         }
     }
+}
+
+/// Makes the job the owner of what an older operator has left of it: it goes when the job does.
+pub(super) fn adopt(draft: &mut Draft<'_>, world: &World<'_>) {
+    let pods = world.pods.iter();
+    for (replica, pod) in pods.filter(|(_, pod)| pod.orphan && !pod.deleting) {
+        let target = Target::of(pod);
+        draft.actions.push(Action::AdoptPod(*replica, target));
+    }
+    // Those of a job that has ended go anyway.
+    let services = world.own_services().filter(|_| !draft.status.is_finished());
+    let left: Vec<_> = services
+        .filter(|service| service.orphan && !service.deleting)
+        .filter_map(|service| {
+            let replica = names::parse(draft.job, &service.name)?;
+            Some(Action::AdoptService(replica, Target::of_service(service)))
+        })
+        .collect();
+    draft.actions.extend(left);
 }
 
 /// The pods that have run and are not there, by name. Before [`super::plan`] says what that means they

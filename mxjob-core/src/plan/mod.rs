@@ -4,6 +4,7 @@
 
 mod accept;
 mod account;
+mod batch;
 mod conditions;
 mod counts;
 mod create;
@@ -37,6 +38,7 @@ use draft::Draft;
 use world::World;
 
 pub use account::{Account, Facts, Start};
+pub use batch::BatchView;
 pub use debounce::Debounce;
 pub use observed::{ConfigMapView, Exit, Observed, PodPhase, PodView, ServiceView};
 pub use wave::Wave;
@@ -66,11 +68,16 @@ pub enum Action {
     CreateJobService,
     /// Create the ConfigMap with the job's layout ([`crate::wiring::Wiring::config_map`]).
     CreateConfigMap,
-    /// Create the pod of a replica ([`crate::wiring::Wiring::pod`]).
+    /// Create the pod of a replica ([`crate::wiring::Wiring::pod`]), or the `batch/v1` Job where
+    /// replicas are such ([`crate::wiring::Wiring::batch_job`]); so below.
     CreatePod(Replica, Attempt),
     /// Put the labels back on the pod of a replica, if it is still the one of that name and uid: those
     /// of [`crate::wiring::Wiring::pod`].
     LabelPod(Replica, Target),
+    /// The same, and make the job its owner, if nobody is: an older operator has left it.
+    AdoptPod(Replica, Target),
+    /// The same for the service of a replica.
+    AdoptService(Replica, Target),
     /// Delete the pod of that name and uid.
     DeletePod(Target),
     /// Delete the service of that name and uid.
@@ -95,6 +102,13 @@ impl Target {
         Self {
             name: pod.name.clone(),
             uid: pod.uid.clone(),
+        }
+    }
+
+    fn of_service(service: &ServiceView) -> Self {
+        Self {
+            name: service.name.clone(),
+            uid: service.uid.clone(),
         }
     }
 }
@@ -156,6 +170,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
         Ok(spec) => run::run(&mut draft, &world, spec),
         Err(problems) => finish::refuse(&mut draft, &world, problems),
     }
+    look::adopt(&mut draft, &world);
     draft.into_plan()
 }
 
@@ -167,6 +182,8 @@ impl Action {
                 names::replica(job, *replica)
             }
             Self::LabelPod(_, target)
+            | Self::AdoptPod(_, target)
+            | Self::AdoptService(_, target)
             | Self::DeletePod(target)
             | Self::DeleteService(target)
             | Self::DeleteConfigMap(target) => target.name.clone(),

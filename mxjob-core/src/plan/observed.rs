@@ -37,6 +37,8 @@ pub struct PodView {
     pub owner: Option<String>,
     /// Kind and name of that owner, like `MXJob.kubeflow.org/demo`.
     pub owner_name: Option<String>,
+    /// An older operator has left it, without an owner, as a replica of the job that its name tells.
+    pub orphan: bool,
     /// Its labels say that it is of a job that could give it that name. The operator sees such an object
     /// without trying to create its own.
     pub claimed: bool,
@@ -144,6 +146,8 @@ pub struct ServiceView {
     pub owner: Option<String>,
     /// Kind and name of that owner, like `MXJob.kubeflow.org/demo`.
     pub owner_name: Option<String>,
+    /// An older operator has left it, without an owner, for a replica of the job that its name tells.
+    pub orphan: bool,
     /// Its labels say that it is of a job that could give it that name. The operator sees such an object
     /// without trying to create its own.
     pub claimed: bool,
@@ -152,14 +156,15 @@ pub struct ServiceView {
 }
 
 impl ServiceView {
-    /// The view of a service.
-    pub fn of(service: &Service) -> Self {
+    /// The view of a service of a job of that role set.
+    pub fn of(service: &Service, table: &RoleTable) -> Self {
         let meta = &service.metadata;
         Self {
             name: meta.name.clone().unwrap_or_default(),
             uid: meta.uid.clone().unwrap_or_default(),
             owner: controller(meta),
             owner_name: labels::owner_name(meta),
+            orphan: labels::is_orphan(meta, table),
             claimed: labels::is_claimed(meta),
             deleting: meta.deletion_timestamp.is_some(),
         }
@@ -236,6 +241,7 @@ impl PodView {
             uid: meta.uid.clone().unwrap_or_default(),
             owner: controller(meta),
             owner_name: labels::owner_name(meta),
+            orphan: false,
             claimed: labels::is_claimed(meta),
             labelled: is_labelled(meta, table),
             attempt: attempt(meta),
@@ -304,19 +310,19 @@ fn container(meta: &ObjectMeta, table: &RoleTable) -> &'static str {
     own.unwrap_or(table.container)
 }
 
-fn attempt(meta: &ObjectMeta) -> Attempt {
+pub(super) fn attempt(meta: &ObjectMeta) -> Attempt {
     let annotations = meta.annotations.as_ref();
     let text = annotations.and_then(|all| all.get(Attempt::ANNOTATION));
     text.map_or_else(Attempt::default, |text| Attempt::parse(text))
 }
 
-fn is_labelled(meta: &ObjectMeta, table: &RoleTable) -> bool {
+pub(super) fn is_labelled(meta: &ObjectMeta, table: &RoleTable) -> bool {
     let job = labels::owner(meta, table).map_or("", |owner| owner.name.as_str());
     let name = meta.name.as_deref().unwrap_or_default();
     names::parts(table, job, name)
         .is_none_or(|(replica, _)| labels::are_of(meta.labels.as_ref(), table, job, replica))
 }
 
-fn controller(meta: &ObjectMeta) -> Option<String> {
+pub(super) fn controller(meta: &ObjectMeta) -> Option<String> {
     labels::controller(meta).map(|owner| owner.uid.clone())
 }

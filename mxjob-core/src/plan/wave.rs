@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Action, Event};
 use crate::job::{Job, Replica};
-use crate::role::RoleId;
+use crate::role::{Children, RoleId};
 use crate::wiring::{layout, names};
 
 /// Jobs of more replicas than this have their objects summed up.
@@ -19,12 +19,14 @@ pub struct Wave {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Deed {
     DeletePod,
+    DeleteBatch,
     DeleteService,
     DeleteConfigMap,
     DeleteJob,
     CreateService,
     CreateConfigMap,
     CreatePod,
+    CreateBatch,
 }
 
 /// The same deed on replicas of one role: done, and failed.
@@ -53,7 +55,7 @@ impl Wave {
     /// Notes that an action was tried: done, or the error. What is to be said at once is returned.
     pub fn add(&mut self, job: &Job, action: &Action, result: Result<(), &str>) -> Option<Event> {
         let many = job.spec.as_ref().is_ok_and(|spec| spec.wanted() > MANY);
-        let (deed, name) = (Deed::of(action)?, action.object(job));
+        let (deed, name) = (Deed::of(job, action)?, action.object(job));
         let replica = names::parts(job.table, &job.meta.name, &name).map(|(replica, _)| replica);
         let mut single = Self::default();
         let wave = if many { &mut *self } else { &mut single };
@@ -85,12 +87,15 @@ impl Wave {
 
 impl Deed {
     /// `None`: nothing is said about it.
-    fn of(action: &Action) -> Option<Self> {
+    fn of(job: &Job, action: &Action) -> Option<Self> {
+        let is_batch = job.table.children() == Children::Jobs;
         Some(match action {
+            Action::CreatePod(..) if is_batch => Self::CreateBatch,
+            Action::DeletePod(_) if is_batch => Self::DeleteBatch,
             Action::CreateService(_) | Action::CreateJobService => Self::CreateService,
             Action::CreateConfigMap => Self::CreateConfigMap,
             Action::CreatePod(..) => Self::CreatePod,
-            Action::LabelPod(..) => return None,
+            Action::LabelPod(..) | Action::AdoptPod(..) | Action::AdoptService(..) => return None,
             Action::DeletePod(_) => Self::DeletePod,
             Action::DeleteService(_) => Self::DeleteService,
             Action::DeleteConfigMap(_) => Self::DeleteConfigMap,
@@ -107,7 +112,8 @@ impl Deed {
             Self::DeleteConfigMap => "DeleteConfigMap",
             Self::DeletePod => "DeletePod",
             Self::DeleteService => "DeleteService",
-            Self::DeleteJob => "DeleteJob",
+            Self::CreateBatch => "CreateJob",
+            Self::DeleteJob | Self::DeleteBatch => "DeleteJob",
         }
     }
 
@@ -116,14 +122,14 @@ impl Deed {
             Self::CreatePod | Self::DeletePod => "pod",
             Self::CreateService | Self::DeleteService => "service",
             Self::CreateConfigMap | Self::DeleteConfigMap => "config map",
-            Self::DeleteJob => "job",
+            Self::CreateBatch | Self::DeleteBatch | Self::DeleteJob => "job",
         }
     }
 
     /// The verb, done and being done.
     const fn verbs(self) -> (&'static str, &'static str) {
         match self {
-            Self::CreatePod | Self::CreateService | Self::CreateConfigMap => {
+            Self::CreatePod | Self::CreateBatch | Self::CreateService | Self::CreateConfigMap => {
                 ("Created", "creating")
             }
             _ => ("Deleted", "deleting"),

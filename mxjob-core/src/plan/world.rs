@@ -48,7 +48,8 @@ impl<'a> World<'a> {
             }
         }
         for service in observed.services {
-            let ours = service.owner.as_deref() == Some(uid);
+            let left = || service.orphan && names::parse(job, &service.name).is_some();
+            let ours = service.owner.as_deref() == Some(uid) || left();
             let services = if ours {
                 &mut world.services
             } else {
@@ -61,7 +62,7 @@ impl<'a> World<'a> {
             let ours = pod.owner.as_deref() == Some(uid);
             let meant = names::parts(job.table, &job.meta.name, &pod.name);
             match meant.map(|(replica, run)| (replica, run == job.meta.run.as_deref())) {
-                Some((replica, true)) if ours => {
+                Some((replica, true)) if ours || pod.orphan => {
                     world.pods.insert(replica, pod);
                 }
                 Some((replica, true)) => {

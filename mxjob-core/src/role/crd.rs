@@ -124,10 +124,11 @@ pub enum JobMode {
 }
 
 /// What each replica of a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Children {
     /// A pod.
+    #[default]
     Pods,
     /// A `batch/v1` Job that completes once.
     Jobs,
@@ -204,6 +205,14 @@ impl Legacy {
         labels: &labels("mxnet.mlkube.io"),
         ..Self::MXJOB
     };
+}
+
+impl Legacy {
+    /// The label that everything of this resource's replicas has, and of its first operator's.
+    pub fn mark(&self) -> Option<&'static str> {
+        let mut marks = self.labels.iter();
+        marks.find_map(|(key, value)| (*value == LabelValue::Text("")).then_some(*key))
+    }
 }
 
 /// The labels of all older operators, under their own mark.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
+use super::names;
 use crate::job::{Job, Replica, RoleSpec, Spec};
-use crate::role::{LabelValue, RoleTable};
+use crate::role::{Children, LabelValue, Legacy, RoleTable};
 
 /// Label with the operator's name.
 pub const OPERATOR: &str = "training.kubeflow.org/operator-name";
@@ -62,12 +63,55 @@ pub(crate) fn is_claimed(meta: &ObjectMeta) -> bool {
     label(OPERATOR).is_some() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-/// Name of the job that an object belongs to: its owner, else the one that its labels name.
+/// Name of the job that an object belongs to: its owner, else the one that its labels name, else where
+/// replicas are `batch/v1` Jobs the one that such a Job's name tells.
 pub fn job<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a str> {
     let labelled = || meta.labels.as_ref()?.get(JOB).map(String::as_str);
+    let named = || {
+        let batch = controller(meta).filter(|owner| owner.kind == "Job");
+        let own = batch
+            .map(|batch| &batch.name)
+            .or(meta.name.as_ref())
+            .filter(|_| table.children() == Children::Jobs)?;
+        names::job(table, own)
+    };
     owner(meta, table)
         .map(|owner| owner.name.as_str())
         .or_else(labelled)
+        .or_else(named)
+}
+
+/// True when the object has the mark of the operators that had this resource before.
+pub fn is_marked(meta: &ObjectMeta, table: &RoleTable) -> bool {
+    let mark = table.crd.legacy.and_then(Legacy::mark);
+    let labels = meta.labels.as_ref();
+    mark.is_some_and(|mark| labels.is_some_and(|labels| labels.contains_key(mark)))
+}
+
+/// True when nobody owns the object and its labels are those that an older operator, which owned
+/// nothing, gave a replica's object of that name.
+pub(crate) fn is_orphan(meta: &ObjectMeta, table: &RoleTable) -> bool {
+    let name = meta.name.as_deref().unwrap_or_default();
+    let job = names::job(table, name).unwrap_or_default();
+    let form = table
+        .list_form()
+        .filter(|_| table.children() == Children::Jobs);
+    let replica = names::parts(table, job, name).and_then(|(replica, run)| Some((replica, run?)));
+    let Some(((replica, run), form)) = replica.zip(form) else {
+        return false;
+    };
+    let agrees = |(key, says): &(&str, LabelValue)| {
+        let (wanted, must) = match says {
+            LabelValue::Text(text) => ((*text).to_owned(), text.is_empty()),
+            LabelValue::Job => (job.to_owned(), false),
+            LabelValue::Run => (run.to_owned(), true),
+            LabelValue::Role => (table.role(replica.role).name.to_ascii_uppercase(), true),
+            LabelValue::Index => (replica.index.to_string(), true),
+        };
+        let found = meta.labels.as_ref().and_then(|labels| labels.get(*key));
+        found.map_or(!must, |found| *found == wanted)
+    };
+    controller(meta).is_none() && form.legacy.labels.iter().all(agrees)
 }
 
 /// Annotation of the ConfigMap with a job's layout: the runtime id, where the job has one, and the

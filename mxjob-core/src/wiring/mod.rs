@@ -1,5 +1,6 @@
 //! The wiring: the pods and services of a job, byte for byte.
 
+mod batch;
 mod env;
 pub mod labels;
 pub(crate) mod layout;
@@ -9,6 +10,7 @@ mod service;
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
@@ -64,6 +66,11 @@ impl<'a> Wiring<'a> {
         self.spec
             .role(replica.role)
             .map(|role| pod::pod(self, role, replica, attempt))
+    }
+
+    /// The `batch/v1` Job of a replica, in the pod's place; `None` when the job has no such role.
+    pub fn batch_job(&self, replica: Replica, attempt: Attempt) -> Option<BatchJob> {
+        self.pod(replica, attempt).map(batch::job)
     }
 
     /// The headless service of a replica; `None` when the job has no such role.
@@ -133,7 +140,8 @@ impl<'a> Wiring<'a> {
         }
     }
 
-    fn owner(&self) -> OwnerReference {
+    /// The reference to the job that its objects have.
+    pub fn owner(&self) -> OwnerReference {
         OwnerReference {
             api_version: Version::stored(self.job.table).full(self.job.table),
             kind: self.job.table.crd.kind.to_owned(),

@@ -57,6 +57,15 @@ pub fn parts<'a>(
     Some((Replica { role, index }, run))
 }
 
+/// The name of the job that a replica's object of that name is of, in an API whose jobs all have a
+/// runtime id.
+pub fn job<'a>(table: &RoleTable, name: &'a str) -> Option<&'a str> {
+    let (front, _) = name.rsplit_once('-')?;
+    let (front, _) = front.rsplit_once('-')?;
+    let (job, _) = front.rsplit_once('-')?;
+    parts(table, job, name).map(|_| job)
+}
+
 /// A replica as a person reads it: `worker-0`.
 pub fn short(table: &RoleTable, replica: Replica) -> String {
     format!(

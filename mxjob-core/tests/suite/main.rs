@@ -27,6 +27,7 @@ mod job_contract;
 mod keys;
 mod lists;
 mod mlkube;
+mod mlkube_batch;
 mod mlkube_random;
 mod mlkube_status;
 mod object;

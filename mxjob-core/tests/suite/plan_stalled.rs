@@ -140,7 +140,7 @@ fn taken(object: &str, change: impl Fn(&mut ObjectMeta)) -> Look {
         let mut service = service.unwrap().clone();
         change(&mut service.metadata);
         look.services.retain(|one| one.name != NAME);
-        look.services.push(ServiceView::of(&service));
+        look.services.push(ServiceView::of(&service, MxRole::TABLE));
     }
     look
 }

@@ -137,7 +137,11 @@ fn counts_that_change_back_are_not_written() {
         let job = world.cluster.job().unwrap();
         let pods = world.cluster.pods();
         let mut pods: Vec<_> = pods.map(|pod| PodView::of(pod, roles.table)).collect();
-        let services: Vec<_> = world.cluster.services().map(ServiceView::of).collect();
+        let services: Vec<_> = world
+            .cluster
+            .services()
+            .map(|one| ServiceView::of(one, world.set.table))
+            .collect();
         let mut debounce = Debounce::default();
         for (ready, after) in [(false, 0), (true, 500), (true, 2_000), (true, 10_000)] {
             pods[0].ready = ready;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mxjob_core::accelerators::Accelerators;
-use mxjob_core::job::{NO_RUN, Spec};
+use mxjob_core::job::{Attempt, NO_RUN, Replica, Spec};
 use mxjob_core::role::Children;
 use mxjob_core::wiring::{Addresses, Wiring};
 use mxjob_core::{Job, RoleTable};
@@ -28,7 +28,7 @@ pub(super) struct PlanArgs {
     config: ConfigFile,
 }
 
-/// Prints the services and pods of the jobs in a manifest, in the order of their creation.
+/// Prints the services and pods, or Jobs of `batch/v1`, of the jobs in a manifest, in the order of their creation.
 pub(super) fn run(apis: &[&'static RoleTable], args: &PlanArgs) -> ExitCode {
     let jobs = match load_jobs(apis, &args.file) {
         Ok(jobs) => jobs,
@@ -68,12 +68,11 @@ fn print(job: &Job, spec: &Spec, accelerators: &Accelerators) -> ExitCode {
         .iter()
         .map(document)
         .chain(wiring.config_map().map(|one| document(&one)))
-        .chain(wiring.pods().map(|pod| document(&pod)));
+        .chain(
+            spec.replicas()
+                .filter_map(|replica| child(&wiring, job, replica)),
+        );
     let mut code = output::print(note);
-    if job.table.children() != Children::Pods && code == ExitCode::SUCCESS {
-        code =
-            output::print("# in a cluster each of these pods is to be the one of a batch/v1 Job\n");
-    }
     if job.meta.run.as_deref() == Some(NO_RUN) && code == ExitCode::SUCCESS {
         let known = format!("# {NO_RUN} in names is the RuntimeId, known once the job is stored\n");
         code = output::print(&known);
@@ -84,6 +83,15 @@ fn print(job: &Job, spec: &Spec, accelerators: &Accelerators) -> ExitCode {
         }
     }
     code
+}
+
+/// What stands for a replica.
+fn child(wiring: &Wiring<'_>, job: &Job, replica: Replica) -> Option<String> {
+    let attempt = Attempt::default();
+    match job.table.children() {
+        Children::Jobs => wiring.batch_job(replica, attempt).map(|job| document(&job)),
+        _ => wiring.pod(replica, attempt).map(|pod| document(&pod)),
+    }
 }
 
 fn document(object: &impl Serialize) -> String {

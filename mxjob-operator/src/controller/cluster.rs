@@ -1,6 +1,5 @@
 //! The requests that change a job's objects: each waits for its turn, and none for ever.
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::Future;
 use std::ops::Range;
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use futures::stream::{self, Stream};
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 use kube::{Api, Client, Resource};
@@ -149,7 +148,7 @@ impl Cluster {
         raw::jobs(&self.client, job.table(), Some(&job.namespace))
     }
 
-    /// Creates a pod, service or ConfigMap.
+    /// Creates an object.
     pub(super) async fn create<K>(
         &self,
         job: &JobKey,
@@ -167,7 +166,7 @@ impl Cluster {
         send(permit, api.create(&PostParams::default(), object)).await
     }
 
-    /// Reads a pod, service or ConfigMap; `None`: there is none.
+    /// Reads an object; `None`: there is none.
     pub(super) async fn read<K>(&self, job: &JobKey, name: &str) -> Result<Option<K>, Refusal>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -185,36 +184,50 @@ impl Cluster {
         self.send(job, jobs.get_opt(&job.name)).await
     }
 
-    /// Adds labels to a pod, if it still is that one; `None`: it is not.
-    pub(super) async fn label(
+    /// Gives an object these labels, and owners if there are any, if it still is that one; `None`: it is
+    /// not.
+    pub(super) async fn mark<K>(
         &self,
         job: &JobKey,
         permit: Permit,
         target: &Target,
-        labels: &BTreeMap<String, String>,
-    ) -> Result<Option<Pod>, Refusal> {
-        let api: Api<Pod> = Api::namespaced(self.client.clone(), &job.namespace);
-        let patch = Patch::Merge(json!({"metadata": {"uid": target.uid, "labels": labels}}));
+        meta: &ObjectMeta,
+    ) -> Result<Option<K>, Refusal>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + DeserializeOwned
+            + Clone
+            + Debug,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
+        let marks = ObjectMeta {
+            uid: Some(target.uid.clone()),
+            labels: meta.labels.clone(),
+            owner_references: meta.owner_references.clone(),
+            ..ObjectMeta::default()
+        };
+        let patch = Patch::Merge(json!({ "metadata": marks }));
         let how = PatchParams::default();
         match send(permit, api.patch(&target.name, &how, &patch)).await {
-            Ok(pod) => Ok(Some(pod)),
+            Ok(object) => Ok(Some(object)),
             Err(refusal) if refusal.is_not_found() || refusal.is_conflict() => Ok(None),
             // So the server calls another uid, too.
             Err(refusal) if refusal.code() == INVALID => {
-                let there = self.read::<Pod>(job, &target.name).await?;
-                let is_it = there.is_some_and(|pod| pod.metadata.uid.as_ref() == Some(&target.uid));
+                let there = self.read::<K>(job, &target.name).await?;
+                let is_it = there.is_some_and(|one| one.meta().uid.as_ref() == Some(&target.uid));
                 if is_it { Err(refusal) } else { Ok(None) }
             }
             Err(refusal) => Err(refusal),
         }
     }
 
-    /// Deletes a pod, service or ConfigMap. That it is gone already is as good.
+    /// Deletes an object. That it is gone already is as good.
     pub(super) async fn delete<K>(
         &self,
         job: &JobKey,
         permit: Permit,
         target: &Target,
+        how: DeleteParams,
     ) -> Result<(), Refusal>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -223,7 +236,7 @@ impl Cluster {
             + Debug,
     {
         let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
-        let how = DeleteParams::background().preconditions(only(&target.uid));
+        let how = how.preconditions(only(&target.uid));
         gone_is_fine(send(permit, api.delete(&target.name, &how)).await.map(drop))
     }
 

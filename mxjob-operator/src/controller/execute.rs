@@ -3,10 +3,12 @@
 use std::future;
 
 use futures::StreamExt as _;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::DeleteParams;
 use mxjob_core::Job;
-use mxjob_core::job::Attempt;
-use mxjob_core::plan::{Action, ConfigMapView, ServiceView};
+use mxjob_core::job::{Attempt, Replica};
+use mxjob_core::plan::{Action, ConfigMapView, ServiceView, Target};
 use mxjob_core::wiring::{Addresses, Wiring};
 use tokio::time::Instant;
 
@@ -155,7 +157,8 @@ impl Worker<'_> {
     }
 
     async fn request(&self, action: &Action, permit: Permit) -> Result<Outcome, Refusal> {
-        let (cluster, key) = (&self.operator.cluster, self.key);
+        let (operator, key) = (self.operator, self.key);
+        let cluster = &operator.cluster;
         match action {
             Action::CreateService(_) | Action::CreateJobService => {
                 let service = self.service(action).ok_or(Refusal::NoSuchReplica)?;
@@ -169,41 +172,45 @@ impl Worker<'_> {
                 self.operator.created_config_map(key, &config_map);
             }
             Action::CreatePod(replica, attempt) => {
-                let pod = self
-                    .wiring
-                    .and_then(|wiring| wiring.pod(*replica, *attempt));
-                let pod = cluster
-                    .create(key, permit, &pod.ok_or(Refusal::NoSuchReplica)?)
-                    .await?;
-                self.operator.metrics.pod_created();
-                self.operator.created_pod(key, &pod);
+                let wiring = self.wiring.ok_or(Refusal::NoSuchReplica)?;
+                let created = operator.create_child(key, permit, wiring, *replica, *attempt);
+                created.await?;
             }
             Action::LabelPod(replica, target) => {
-                let pod = self
-                    .wiring
-                    .and_then(|wiring| wiring.pod(*replica, Attempt::default()));
-                let labels = pod.and_then(|pod| pod.metadata.labels);
-                let labels = labels.ok_or(Refusal::NoSuchReplica)?;
-                if let Some(pod) = cluster.label(key, permit, target, &labels).await? {
-                    self.operator.created_pod(key, &pod);
+                let meta = self.marks(*replica, false).ok_or(Refusal::NoSuchReplica)?;
+                if operator.mark_child(key, permit, target, &meta).await? {
                     let (namespace, job, pod) = (&key.namespace, &key.name, &target.name);
                     tracing::warn!(%namespace, %job, %pod, "somebody took labels off the pod: they are back");
                 }
             }
-            Action::DeletePod(target) => {
-                cluster.delete::<Pod>(key, permit, target).await?;
-                if let Some(scope) = self.operator.shared.world().scope(key) {
-                    scope.pods.doom(key, &target.name, &target.uid);
+            Action::AdoptPod(replica, target) => {
+                let meta = self.marks(*replica, true).ok_or(Refusal::NoSuchReplica)?;
+                if operator.mark_child(key, permit, target, &meta).await? {
+                    self.tell_adopted(target);
                 }
             }
+            Action::AdoptService(replica, target) => {
+                let service = self.wiring.and_then(|wiring| wiring.service(*replica));
+                let meta = service.ok_or(Refusal::NoSuchReplica)?.metadata;
+                let adopted = cluster.mark::<Service>(key, permit, target, &meta).await?;
+                if let Some(service) = adopted {
+                    operator.created_service(key, &service);
+                    self.tell_adopted(target);
+                }
+            }
+            Action::DeletePod(target) => operator.delete_child(key, permit, target).await?,
             Action::DeleteService(target) => {
-                cluster.delete::<Service>(key, permit, target).await?;
+                cluster
+                    .delete::<Service>(key, permit, target, DeleteParams::background())
+                    .await?;
                 if let Some(scope) = self.operator.shared.world().scope(key) {
                     scope.services.doom(key, &target.name, &target.uid);
                 }
             }
             Action::DeleteConfigMap(target) => {
-                cluster.delete::<ConfigMap>(key, permit, target).await?;
+                cluster
+                    .delete::<ConfigMap>(key, permit, target, DeleteParams::background())
+                    .await?;
                 if let Some(scope) = self.operator.shared.world().scope(key) {
                     scope.config_maps.doom(key, &target.name, &target.uid);
                 }
@@ -216,6 +223,26 @@ impl Worker<'_> {
             }
         }
         Ok(Outcome::Done)
+    }
+
+    /// What a replica's object is known by; with its owner.
+    fn marks(&self, replica: Replica, with_owner: bool) -> Option<ObjectMeta> {
+        let pod = self.wiring?.pod(replica, Attempt::default())?;
+        let ObjectMeta {
+            labels,
+            owner_references,
+            ..
+        } = pod.metadata;
+        Some(ObjectMeta {
+            labels,
+            owner_references: owner_references.filter(|_| with_owner),
+            ..ObjectMeta::default()
+        })
+    }
+
+    fn tell_adopted(&self, target: &Target) {
+        let (namespace, job, object) = (&self.key.namespace, &self.key.name, &target.name);
+        tracing::info!(%namespace, %job, %object, "an older operator has left it: it is the job's now");
     }
 
     fn service(&self, action: &Action) -> Option<Service> {
@@ -231,12 +258,12 @@ impl Worker<'_> {
         let (operator, key, name) = (self.operator, self.key, action.object(self.job));
         let cluster = &operator.cluster;
         let stranger = match action {
-            Action::CreatePod(..) => match cluster.read::<Pod>(key, &name).await? {
-                Some(pod) if watch::is_watched(key, &pod) => {
-                    operator.created_pod(key, &pod);
+            Action::CreatePod(..) => match operator.read_child(key, &name).await? {
+                Some(child) if child.is_watched => {
+                    operator.keep_child(key, child);
                     return Ok(Outcome::Already);
                 }
-                found => found.map(|pod| Stranger::Pod(Box::new(watch::pod(key.table(), &pod)))),
+                found => found.map(|child| Stranger::Pod(Box::new(child.view))),
             },
             Action::CreateConfigMap => match cluster.read::<ConfigMap>(key, &name).await? {
                 Some(found) if watch::is_watched(key, &found) => {
@@ -250,13 +277,15 @@ impl Worker<'_> {
                     operator.created_service(key, &service);
                     return Ok(Outcome::Already);
                 }
-                found => found.map(|service| Stranger::Service(ServiceView::of(&service))),
+                found => {
+                    found.map(|service| Stranger::Service(ServiceView::of(&service, key.table())))
+                }
             },
         };
         let Some(stranger) = stranger else {
             return Ok(Outcome::Already);
         };
-        let ours = stranger.owner() == Some(self.job.meta.uid.as_str());
+        let ours = stranger.is_left() || stranger.owner() == Some(self.job.meta.uid.as_str());
         operator
             .shared
             .world()
@@ -308,6 +337,8 @@ fn words(action: &Action, job: &Job) -> String {
         Action::CreateConfigMap => "create config map",
         Action::CreatePod(..) => "create pod",
         Action::LabelPod(..) => "label pod",
+        Action::AdoptPod(..) => "adopt pod",
+        Action::AdoptService(..) => "adopt service",
         Action::DeletePod(_) => "delete pod",
         Action::DeleteService(_) => "delete service",
         Action::DeleteConfigMap(_) => "delete config map",

@@ -1,10 +1,11 @@
 //! `mxjob operator`: the planner against Kubernetes.
 //!
-//! Nothing is decided here. Watches keep small views of jobs, pods and services; whatever changes
+//! Nothing is decided here. Watches keep small views of jobs and of what is made for them; whatever changes
 //! puts its job into a queue; a worker asks the planner about the job and carries out the answer.
 
 mod args;
 mod backoff;
+mod children;
 mod client;
 mod cluster;
 mod crd;
@@ -35,8 +36,6 @@ use std::time::Duration;
 
 use futures::future;
 use kube::Client;
-use mxjob_core::api::Version;
-use mxjob_core::role::Children;
 use mxjob_core::{RoleTable, conversion};
 
 pub(crate) use args::{LogFormat, OperatorArgs};
@@ -79,19 +78,6 @@ enum OperatorError {
     /// The webhook cannot show who it is.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// An API was asked for whose jobs are not made of pods.
-    #[error(
-        "{group} cannot be served yet: each replica of its {kind} is to be a Job of batch/v1, and this operator makes \
-         none; leave it out of --api, and run its jobs with `mxjob run`, or as {own} with `mxjob convert`"
-    )]
-    Children {
-        /// Its group.
-        group: &'static str,
-        /// The kind of its jobs.
-        kind: &'static str,
-        /// The version of the own API.
-        own: String,
-    },
     /// The CustomResourceDefinition was to be installed and could not be.
     #[error(transparent)]
     Crd(#[from] crd::CrdError),
@@ -101,31 +87,14 @@ enum OperatorError {
 pub(crate) fn run(args: &OperatorArgs, apis: &[&'static RoleTable]) -> ExitCode {
     telemetry::start(args.log_format);
     let wanted = |table: &&&'static RoleTable| args.api.iter().any(|one| one == table.crd.group);
-    let own = apis.first();
     let apis: Vec<_> = apis.iter().filter(wanted).copied().collect();
-    let served = makes_children(&apis, own).and_then(|()| block_on(args, &apis));
-    match served {
+    match block_on(args, &apis) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
             ExitCode::FAILURE
         }
     }
-}
-
-/// Whether the operator can make what the replicas of these APIs are.
-fn makes_children(
-    apis: &[&'static RoleTable],
-    own: Option<&&'static RoleTable>,
-) -> Result<(), OperatorError> {
-    let other = apis.iter().find(|table| table.children() != Children::Pods);
-    other.map_or(Ok(()), |table| {
-        Err(OperatorError::Children {
-            group: table.crd.group,
-            kind: table.crd.kind,
-            own: own.map_or_else(String::new, |own| Version::stored(own).full(own)),
-        })
-    })
 }
 
 fn block_on(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(), OperatorError> {

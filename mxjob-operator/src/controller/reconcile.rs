@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::api::ResourceExt as _;
 use mxjob_core::accelerators::Accelerators;
 use mxjob_core::api::v1::ConditionType;
@@ -157,16 +157,15 @@ impl Operator {
         unsaid: &mut Unsaid,
     ) -> Option<Snapshot> {
         for name in missing {
-            match self.cluster.read::<Pod>(key, &name).await {
+            match self.read_child(key, &name).await {
                 Ok(None) => {}
-                Ok(Some(pod)) => {
-                    let view = watch::pod(key.table(), &pod);
-                    if !watch::is_watched(key, &pod) {
-                        let (stranger, now) =
-                            (Stranger::Pod(Box::new(view.clone())), Instant::now());
-                        self.shared.world().strangers.meet(key, stranger, now);
+                Ok(Some(child)) => {
+                    if !child.is_watched {
+                        let stranger = Stranger::Pod(Box::new(child.view.clone()));
+                        let mut world = self.shared.world();
+                        world.strangers.meet(key, stranger, Instant::now());
                     }
-                    snapshot.pods.push(view);
+                    snapshot.pods.push(child.view);
                 }
                 Err(refusal) => {
                     if unsaid.is_news(&refusal) {
@@ -274,14 +273,14 @@ impl Operator {
         let cluster = &self.cluster;
         Ok(match id {
             Id::Pod(name) => {
-                let found = cluster.read::<Pod>(key, name).await?;
-                let found = found.filter(|pod| !watch::is_watched(key, pod));
-                found.map(|pod| Stranger::Pod(Box::new(watch::pod(key.table(), &pod))))
+                let found = self.read_child(key, name).await?;
+                let found = found.filter(|child| !child.is_watched);
+                found.map(|child| Stranger::Pod(Box::new(child.view)))
             }
             Id::Service(name) => {
                 let found = cluster.read::<Service>(key, name).await?;
                 let found = found.filter(|service| !watch::is_watched(key, service));
-                found.map(|service| Stranger::Service(ServiceView::of(&service)))
+                found.map(|service| Stranger::Service(ServiceView::of(&service, key.table())))
             }
             Id::ConfigMap(name) => {
                 let found = cluster.read::<ConfigMap>(key, name).await?;
@@ -303,22 +302,15 @@ impl Operator {
     }
 
     /// Keeps what a create was answered with.
-    pub(super) fn created_pod(&self, key: &JobKey, pod: &Pod) {
-        let version = Version::of(pod.resource_version().as_deref());
-        if let Some(scope) = self.shared.world().scope(key) {
-            scope
-                .pods
-                .write(key, &pod.name_any(), watch::pod(key.table(), pod), version);
-        }
-    }
-
-    /// Keeps what a create was answered with.
     pub(super) fn created_service(&self, key: &JobKey, service: &Service) {
         let version = Version::of(service.resource_version().as_deref());
         if let Some(scope) = self.shared.world().scope(key) {
-            scope
-                .services
-                .write(key, &service.name_any(), ServiceView::of(service), version);
+            scope.services.write(
+                key,
+                &service.name_any(),
+                ServiceView::of(service, key.table()),
+                version,
+            );
         }
     }
 }

@@ -32,6 +32,15 @@ impl Stranger {
         }
     }
 
+    /// An older operator has left it to the job of its name.
+    pub(super) fn is_left(&self) -> bool {
+        match self {
+            Self::Pod(pod) => pod.orphan,
+            Self::Service(service) => service.orphan,
+            Self::ConfigMap(_) => false,
+        }
+    }
+
     fn id(&self) -> Id {
         match self {
             Self::Pod(pod) => Id::Pod(pod.name.clone()),
@@ -61,6 +70,8 @@ impl Id {
             Action::CreateService(_) | Action::CreateJobService => Some(Self::Service(name)),
             Action::CreateConfigMap => Some(Self::ConfigMap(name)),
             Action::LabelPod(..)
+            | Action::AdoptPod(..)
+            | Action::AdoptService(..)
             | Action::DeletePod(_)
             | Action::DeleteService(_)
             | Action::DeleteConfigMap(_)

@@ -1,4 +1,4 @@
-//! Follows jobs, pods, services and ConfigMaps, and says which jobs to look at.
+//! Follows jobs, pods, `batch/v1` Jobs where replicas are such, services and ConfigMaps, and says which jobs to look at.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kube::api::ResourceExt as _;
 use kube::runtime::watcher::{self, Config, Event};
 use kube::{Api, Client, Resource};
 use mxjob_core::RoleTable;
 use mxjob_core::conversion::Stored;
-use mxjob_core::plan::{ConfigMapView, PodView, ServiceView};
+use mxjob_core::plan::{BatchView, ConfigMapView, PodView, ServiceView};
+use mxjob_core::role::{Children, Legacy};
 use mxjob_core::wiring::labels;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -56,6 +58,7 @@ pub(super) fn start(client: &Client, shared: &Arc<Shared>) {
         let within = namespace.as_deref();
         let ours = format!("{}={}", labels::OPERATOR, table.operator());
         let ours = all.clone().labels(&ours);
+        let children = mark(table).map_or_else(|| ours.clone(), |mark| all.clone().labels(mark));
         let jobs = Follower::new(shared, table, within, table.crd.plural, |scope| {
             &mut scope.jobs
         });
@@ -76,17 +79,33 @@ pub(super) fn start(client: &Client, shared: &Arc<Shared>) {
         };
         let service_view = View {
             job: jobs_own::<Service>,
-            item: |_, service| ServiceView::of(service),
+            item: |table, service| ServiceView::of(service, table),
         };
         let config_map_view = View {
             job: jobs_own::<ConfigMap>,
             item: |_, config_map| ConfigMapView::of(config_map),
         };
         tokio::spawn(jobs.follow(raw::jobs(client, table, within), all.clone(), job_view));
-        tokio::spawn(pods.follow(objects(client, within), ours.clone(), pod_view));
+        if table.children() == Children::Jobs {
+            let batch = Follower::new(shared, table, within, "jobs", |scope| &mut scope.batch);
+            let view = View {
+                job: jobs_own::<BatchJob>,
+                item: |table, job| BatchView::of(job, table),
+            };
+            tokio::spawn(batch.follow(objects(client, within), children.clone(), view));
+        }
+        tokio::spawn(pods.follow(objects(client, within), children, pod_view));
         tokio::spawn(services.follow(objects(client, within), ours.clone(), service_view));
         tokio::spawn(config_maps.follow(objects(client, within), ours.clone(), config_map_view));
     }
+}
+
+/// The label by which replicas' objects are watched that may be an older operator's, whose pods are
+/// those of its Jobs; `None`: they are this operator's own.
+fn mark(table: &RoleTable) -> Option<&'static str> {
+    let legacy = table.crd.legacy;
+    let legacy = legacy.filter(|_| table.children() == Children::Jobs);
+    legacy.and_then(Legacy::mark)
 }
 
 fn objects<K>(client: &Client, namespace: Option<&str>) -> Api<K>
@@ -114,6 +133,17 @@ pub(super) fn is_watched<K: Resource>(job: &JobKey, object: &K) -> bool {
     let operator = object.labels().get(labels::OPERATOR);
     operator.is_some_and(|found| *found == table.operator())
         && jobs_own(table, object).as_ref() == Some(job)
+}
+
+/// Whether the watch of what stands for replicas shows the object as one of the job's.
+pub(super) fn shows<K: Resource>(job: &JobKey, object: &K) -> bool {
+    let table = job.table();
+    match mark(table) {
+        Some(mark) => {
+            object.labels().contains_key(mark) && jobs_own(table, object).as_ref() == Some(job)
+        }
+        None => is_watched(job, object),
+    }
 }
 
 /// How a job is cached.

@@ -1,10 +1,11 @@
-//! What is known of the cluster: the four caches, and objects of others under our names.
+//! What is known of the cluster: the caches, and objects of others under our names.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use mxjob_core::conversion::Stored;
-use mxjob_core::plan::{ConfigMapView, Observed, PodView, ServiceView};
+use mxjob_core::plan::{BatchView, ConfigMapView, Observed, PodView, ServiceView};
+use mxjob_core::role::Children;
 use mxjob_core::{Job, RoleTable};
 use tokio::time::Instant;
 
@@ -63,6 +64,16 @@ impl Item for PodView {
     }
 }
 
+impl Item for BatchView {
+    fn uid(&self) -> &str {
+        self.uid()
+    }
+
+    fn doomed(self) -> Self {
+        self.doomed()
+    }
+}
+
 impl Item for ServiceView {
     fn uid(&self) -> &str {
         &self.uid
@@ -115,15 +126,27 @@ pub(super) struct Scope {
     absent: bool,
     pub(super) jobs: Shelf<StoredJob>,
     pub(super) pods: Shelf<PodView>,
+    /// The Jobs that are replicas, where they are such.
+    pub(super) batch: Shelf<BatchView>,
     pub(super) services: Shelf<ServiceView>,
     pub(super) config_maps: Shelf<ConfigMapView>,
 }
 
 impl Scope {
+    /// What stands for the job's replicas.
+    fn children(&self, job: &JobKey) -> Vec<PodView> {
+        let pods: Vec<_> = self.pods.of(job).collect();
+        match self.table.children() {
+            Children::Jobs => BatchView::join(self.batch.of(job), &pods),
+            _ => pods,
+        }
+    }
+
     /// Every list has been complete at least once.
     fn is_synced(&self) -> bool {
         self.jobs.is_synced()
             && self.pods.is_synced()
+            && (self.table.children() != Children::Jobs || self.batch.is_synced())
             && self.services.is_synced()
             && self.config_maps.is_synced()
     }
@@ -150,6 +173,7 @@ impl World {
             absent: false,
             jobs: Shelf::default(),
             pods: Shelf::default(),
+            batch: Shelf::default(),
             services: Shelf::default(),
             config_maps: Shelf::default(),
         };
@@ -231,7 +255,7 @@ impl World {
     pub(super) fn snapshot(&mut self, key: &JobKey) -> Option<Snapshot> {
         let scope = self.scope(key)?;
         let stored = scope.jobs.of(key).next()?;
-        let mut pods: Vec<_> = scope.pods.of(key).collect();
+        let mut pods = scope.children(key);
         let mut services: Vec<_> = scope.services.of(key).collect();
         let mut config_maps: Vec<_> = scope.config_maps.of(key).collect();
         self.strangers
@@ -250,6 +274,7 @@ impl World {
         for scope in &mut self.scopes {
             jobs.extend(scope.jobs.expire(now));
             jobs.extend(scope.pods.expire(now));
+            jobs.extend(scope.batch.expire(now));
             jobs.extend(scope.services.expire(now));
             jobs.extend(scope.config_maps.expire(now));
         }

@@ -28,7 +28,11 @@ impl Look {
                 .pods()
                 .map(|pod| PodView::of(pod, MxRole::TABLE))
                 .collect(),
-            services: world.cluster.services().map(ServiceView::of).collect(),
+            services: world
+                .cluster
+                .services()
+                .map(|one| ServiceView::of(one, MxRole::TABLE))
+                .collect(),
             now: world.now,
         }
     }

@@ -122,6 +122,29 @@ pub(super) fn image(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Pr
     .collect()
 }
 
+const ALWAYS: &str = "must be OnFailure or Never: the replica is a Job of batch/v1, which ends";
+
+pub(super) fn restart_cel() -> Validation {
+    let pod = "self.template.spec";
+    let there = format!("has(self.template) && has({pod}) && has({pod}.restartPolicy)");
+    Validation::new(
+        Place::Entry,
+        format!("!({there}) || {pod}.restartPolicy != 'Always'"),
+        format!("restartPolicy {ALWAYS}"),
+    )
+    .about(".template")
+}
+
+pub(super) fn restart(spec: &JobSpec) -> Vec<Problem> {
+    let always = entries(spec).filter(|(_, entry)| {
+        let pod = entry.template.spec.as_ref();
+        pod.and_then(|pod| pod.restart_policy.as_deref()) == Some("Always")
+    });
+    always
+        .map(|(path, _)| Problem::error(format!("{path}.template.spec.restartPolicy"), ALWAYS))
+        .collect()
+}
+
 /// What a pod's name has besides the job's, the role's and the index: a runtime id and hyphens.
 const FIXED: usize = "---".len() + ID_LENGTH;
 

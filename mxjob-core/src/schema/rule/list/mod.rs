@@ -12,7 +12,7 @@ pub(crate) use words::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief};
 use super::{Validation, name};
 use crate::api::v1alpha1::JobSpec;
 use crate::problem::Problem;
-use crate::role::{JobMode, ListForm, RoleId, RoleTable};
+use crate::role::{Children, JobMode, ListForm, RoleId, RoleTable};
 
 /// Field of a spec that says whether a job has a scheduler.
 const MODE: &str = "jobMode";
@@ -57,6 +57,8 @@ pub enum ListRule {
     Chief(ListForm),
     /// The runtime id stays what it is, unless it is left out.
     RuntimeId,
+    /// A replica that is a Job ends.
+    Ends,
     /// A runtime id can stand in names.
     RuntimeIdForm,
     /// The longest pod name fits in a DNS label.
@@ -116,6 +118,8 @@ impl ListRule {
                 Self::ModeWorker(form),
             ]),
         }
+        let is_batch = form.legacy.children == Children::Jobs;
+        rules.extend(is_batch.then_some(Self::Ends));
         rules.extend([Self::Container(form), Self::Image(form), Self::Name]);
         rules.push(Self::PodNames(form));
         rules.push(Self::Templates(form));
@@ -140,6 +144,7 @@ impl ListRule {
             Self::ModeAlone(form) => mode::alone_cel(table, form),
             Self::ModeOne(form) => mode::one_cel(table, form),
             Self::ModeWorker(form) => mode::worker_cel(table, form),
+            Self::Ends => entry::restart_cel(),
             Self::Policy => job::policy_cel(),
             Self::Chief(form) => job::chief_cel(table, form),
             Self::RuntimeId => edit::runtime_id_cel(),
@@ -168,6 +173,7 @@ impl ListRule {
             Self::ModeAlone(form) => mode::alone(table, form, job.spec),
             Self::ModeOne(form) => mode::one(table, form, job.spec),
             Self::ModeWorker(form) => mode::worker(table, form, job.spec),
+            Self::Ends => entry::restart(job.spec),
             Self::Policy => job::policy(job.spec),
             Self::Chief(form) => job::chief(table, form, job.spec),
             Self::RuntimeId => edit::runtime_id(job),

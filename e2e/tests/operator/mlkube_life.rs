@@ -1,0 +1,384 @@
+//! Jobs of the oldest group in a cluster: each replica is a Job of `batch/v1`.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::deadline::{Seen, until};
+use e2e::{ControlPlane, ScriptedKubelet};
+use k8s_openapi::api::batch::v1::Job as BatchJob;
+use k8s_openapi::api::core::v1::{Pod, Service};
+use kube::ResourceExt as _;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::core::DynamicObject;
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, Operator, PATIENCE};
+use crate::mlkube::{apply, jobs, sample};
+
+const DIST: &str = "example-dist-job";
+
+/// A namespace with an operator for the group, and a node.
+struct Life {
+    bench: Bench,
+    jobs: Api<DynamicObject>,
+    batch: Api<BatchJob>,
+    kubelet: ScriptedKubelet,
+}
+
+impl Life {
+    async fn new(prefix: &str) -> Result<(Self, &'static ControlPlane)> {
+        let (bench, jobs) = jobs(prefix).await?;
+        let life = Self {
+            jobs,
+            batch: Api::namespaced(bench.client.clone(), &bench.namespace),
+            kubelet: ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace),
+            bench,
+        };
+        Ok((life, ControlPlane::shared().await?))
+    }
+
+    fn serve(&self, plane: &ControlPlane) -> Result<Operator> {
+        let within = ["--namespace", self.bench.namespace.as_str()];
+        let group = ["--api", "mxnet.mlkube.io"];
+        Operator::start_with(plane, [group, within].as_flattened())
+    }
+
+    /// Waits until the job has that phase and state.
+    async fn phase(&self, name: &str, phase: &str, state: &str) -> Result<DynamicObject> {
+        until(&format!("{name} to be {phase}"), PATIENCE, || async {
+            let job = self.jobs.get(name).await?;
+            let status = &job.data["status"];
+            let there = status["phase"] == phase && status["state"] == state;
+            Ok(if there {
+                Seen::Done(job)
+            } else {
+                Seen::NotYet(job.data["status"].to_string())
+            })
+        })
+        .await
+    }
+
+    /// The Jobs, by name, with their uids.
+    async fn uids(&self) -> Result<BTreeMap<String, String>> {
+        let all = self.batch.list(&ListParams::default()).await?;
+        let of = |job: &BatchJob| (job.name_any(), job.uid().unwrap_or_default());
+        Ok(all.iter().map(of).collect())
+    }
+
+    /// The pod of that Job that has not ended.
+    async fn pod(&self, job: &str) -> Result<String> {
+        let ours = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
+        until(&format!("a pod of {job}"), PATIENCE, || async {
+            let pods = self.bench.pods.list(&ours).await?;
+            let lives = |pod: &&Pod| {
+                let phase = pod
+                    .status
+                    .as_ref()
+                    .and_then(|status| status.phase.as_deref());
+                !matches!(phase, Some("Succeeded" | "Failed"))
+            };
+            let found = pods.iter().find(lives).map(Pod::name_any);
+            Ok(found.map_or_else(|| Seen::NotYet("none".to_owned()), Seen::Done))
+        })
+        .await
+    }
+
+    /// The pod of that Job ends with that code.
+    async fn exit(&self, job: &str, code: i32) -> Result<()> {
+        let pod = self.pod(job).await?;
+        self.kubelet.fail(&pod, code).await
+    }
+
+    /// Waits until there are these Jobs and no others.
+    async fn only(&self, names: &[String]) -> Result<()> {
+        until(&format!("only {names:?}"), PATIENCE, || async {
+            let found: Vec<_> = self.uids().await?.into_keys().collect();
+            Ok(if found == names {
+                Seen::Done(())
+            } else {
+                Seen::NotYet(format!("{found:?}"))
+            })
+        })
+        .await
+    }
+}
+
+/// The types of its conditions.
+fn conditions(job: &DynamicObject) -> Vec<&str> {
+    let all = job.data["status"]["conditions"].as_array();
+    let kinds = all.into_iter().flatten();
+    kinds.filter_map(|one| one["type"].as_str()).collect()
+}
+
+/// The names of the replicas of that job of the published shape, in order.
+fn replicas(job: &DynamicObject) -> Result<Vec<String>> {
+    let run = job.data["spec"]["RuntimeId"].as_str().context("an id")?;
+    let name = job.name_any();
+    let mut names = Vec::new();
+    for entry in job.data["spec"]["replicaSpecs"]
+        .as_array()
+        .context("roles")?
+    {
+        let role = entry["mxReplicaType"].as_str().context("a role")?;
+        for index in 0..entry["replicas"].as_u64().context("a number")? {
+            names.push(format!("{name}-{}-{run}-{index}", role.to_lowercase()));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+// contract: 12.29
+// promise: P9, P45, P48, P70, P71
+#[tokio::test]
+async fn the_published_manifest_runs_in_batch_jobs_under_two_operators_to_its_end() -> Result<()> {
+    let (life, plane) = Life::new("mlkube-life").await?;
+    let operator = life.serve(plane)?;
+    apply(&life.jobs, &sample("mlkube-v1beta1-dist.yaml")?).await?;
+    let job = life.phase(DIST, "Running", "Running").await?;
+    let names = replicas(&job)?;
+    life.only(&names).await?;
+    let before = life.uids().await?;
+    for one in life.batch.list(&ListParams::default()).await? {
+        let owner = one.owner_references().first().context("an owner")?;
+        ensure!(Some(&owner.uid) == job.metadata.uid.as_ref(), "{owner:?}");
+        ensure!(one.labels().contains_key("mxnet.mlkube.io"));
+    }
+    // Its pods are the Jobs', and are found by the services' names.
+    for service in life.bench.services.list(&ListParams::default()).await? {
+        let selector = service.spec.as_ref().and_then(|spec| spec.selector.clone());
+        let selector: Vec<_> = selector
+            .context("a selector")?
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        let found = ListParams::default().labels(&selector.join(","));
+        let pods = life.bench.pods.list(&found).await?.items;
+        ensure!(pods.len() == 1, "{selector:?}: {}", pods.len());
+        let owner = pods.first().and_then(|pod| pod.owner_references().first());
+        let owner = owner.context("an owner")?;
+        ensure!(owner.kind == "Job" && owner.name == service.name_any());
+    }
+    operator.kill()?;
+    let _operator = life.serve(plane)?;
+    let deciding: Vec<_> = names
+        .iter()
+        .filter(|name| !name.contains("-server-"))
+        .collect();
+    for name in deciding.iter().rev() {
+        life.exit(name, 0).await?;
+    }
+    let job = life.phase(DIST, "Done", "Succeeded").await?;
+    ensure!(life.uids().await? == before, "other Jobs");
+    ensure!(conditions(&job) == ["Ready"], "{:?}", conditions(&job));
+    // All pods stay, for their logs.
+    life.bench.pods(names.len()).await?;
+    let status = &job.data["status"]["replicaStatuses"];
+    ensure!(status[0]["Mx_replica_type"] == "SCHEDULER", "{status}");
+    // With the job everything goes.
+    life.jobs.delete(DIST, &DeleteParams::default()).await?;
+    life.only(&[]).await?;
+    life.bench.nothing().await
+}
+
+// contract: 12.26, 12.27, 12.29
+// promise: P49, P51
+#[tokio::test]
+async fn a_code_that_is_retried_is_the_batch_jobs_affair_and_another_is_the_end() -> Result<()> {
+    let (life, plane) = Life::new("mlkube-codes").await?;
+    let _operator = life.serve(plane)?;
+    let mut manifest = sample("mlkube-v1beta1-dist.yaml")?;
+    for entry in manifest["spec"]["replicaSpecs"]
+        .as_array_mut()
+        .context("roles")?
+    {
+        entry["template"]["spec"]["restartPolicy"] = json!("Never");
+    }
+    apply(&life.jobs, &manifest).await?;
+    let job = life.phase(DIST, "Running", "Running").await?;
+    let names = replicas(&job)?;
+    life.only(&names).await?;
+    let before = life.uids().await?;
+    let worker = names.last().context("a worker")?;
+    let first = life.pod(worker).await?;
+    life.kubelet.fail(&first, 137).await?;
+    // After ten seconds: so long a Job waits.
+    let second = until("another pod", PATIENCE, || async {
+        let pod = life.pod(worker).await?;
+        Ok(if pod == first {
+            Seen::NotYet(pod)
+        } else {
+            Seen::Done(pod)
+        })
+    })
+    .await?;
+    until("it to be told", PATIENCE, || async {
+        let job = life.jobs.get(DIST).await?;
+        let told = conditions(&job);
+        Ok(if told == ["Ready", "Recovering", "Ready"] {
+            Seen::Done(())
+        } else {
+            Seen::NotYet(format!("{told:?}"))
+        })
+    })
+    .await?;
+    ensure!(
+        life.uids().await? == before,
+        "the operator made another Job"
+    );
+    life.kubelet.fail(&second, 3).await?;
+    let job = life.phase(DIST, "Done", "Failed").await?;
+    let reason = job.data["status"]["reason"].as_str().unwrap_or_default();
+    ensure!(reason.contains("1 Worker replica(s) failed"), "{reason}");
+    Ok(())
+}
+
+// contract: 12.29
+#[tokio::test]
+async fn a_batch_job_that_somebody_deletes_is_made_anew_when_its_pod_is_gone() -> Result<()> {
+    let (life, plane) = Life::new("mlkube-gone").await?;
+    let _operator = life.serve(plane)?;
+    apply(&life.jobs, &sample("mlkube-v1beta1-local.yaml")?).await?;
+    let local = "example-local-job";
+    let job = life.phase(local, "Running", "Running").await?;
+    let names = replicas(&job)?;
+    life.only(&names).await?;
+    let before = life.uids().await?;
+    let name = names.first().context("a replica")?;
+    let first = life.pod(name).await?;
+    life.batch.delete(name, &DeleteParams::background()).await?;
+    until("another Job", PATIENCE, || async {
+        let now = life.uids().await?;
+        let anew = now.contains_key(name) && now != before;
+        Ok(if anew {
+            Seen::Done(())
+        } else {
+            Seen::NotYet(format!("{now:?}"))
+        })
+    })
+    .await?;
+    let there = life.bench.pods.get_opt(&first).await?;
+    ensure!(there.is_none(), "the first pod is still there");
+    life.exit(name, 0).await?;
+    life.phase(local, "Done", "Succeeded").await.map(drop)
+}
+
+// contract: 12.28
+// promise: P47
+#[tokio::test]
+async fn while_it_is_paused_nothing_is_made() -> Result<()> {
+    let (life, plane) = Life::new("mlkube-paused").await?;
+    let _operator = life.serve(plane)?;
+    let manifest = sample("mlkube-v1beta1-local.yaml")?;
+    let local = "example-local-job";
+    apply(&life.jobs, &manifest).await?;
+    let job = life.phase(local, "Running", "Running").await?;
+    let names = replicas(&job)?;
+    let pause = |paused: bool| Patch::Merge(json!({"status": {"controlPaused": paused}}));
+    let how = PatchParams::default();
+    life.jobs.patch_status(local, &how, &pause(true)).await?;
+    let name = names.first().context("a replica")?;
+    life.batch.delete(name, &DeleteParams::foreground()).await?;
+    life.only(&[]).await?;
+    // What was before is known by the time that the next job runs.
+    let mut other = manifest.clone();
+    other["metadata"]["name"] = json!("other");
+    apply(&life.jobs, &other).await?;
+    let other = life.phase("other", "Running", "Running").await?;
+    ensure!(life.uids().await?.into_keys().collect::<Vec<_>>() == replicas(&other)?);
+    life.jobs.patch_status(local, &how, &pause(false)).await?;
+    let mut both = replicas(&other)?;
+    both.extend(names.clone());
+    both.sort();
+    life.only(&both).await
+}
+
+/// What the first operator left of the published manifest: Jobs and one service, nobody's.
+async fn left(life: &Life, manifest: &Value) -> Result<BTreeMap<String, String>> {
+    let old = |role: &str, index: u64| {
+        json!({
+            "mxnet.mlkube.io": "", "job_type": role, "runtime_id": "ab12",
+            "task_index": index.to_string(),
+        })
+    };
+    for entry in manifest["spec"]["replicaSpecs"]
+        .as_array()
+        .context("roles")?
+    {
+        let role = entry["mxReplicaType"].as_str().context("a role")?;
+        for index in 0..entry["replicas"].as_u64().context("a number")? {
+            let labels = old(role, index);
+            let name = format!("{DIST}-{}-ab12-{index}", role.to_lowercase());
+            let job = json!({
+                "metadata": {"name": name, "labels": labels},
+                "spec": {"completions": 1, "parallelism": 1, "template": {
+                    "metadata": {"labels": labels}, "spec": entry["template"]["spec"],
+                }},
+            });
+            let job = serde_json::from_value(job)?;
+            life.batch.create(&PostParams::default(), &job).await?;
+        }
+    }
+    let labels = old("SCHEDULER", 0);
+    let service = json!({
+        "metadata": {"name": format!("{DIST}-scheduler-ab12-0"), "labels": labels},
+        "spec": {"selector": labels, "ports": [{"name": "ps-root-port", "port": 9091}]},
+    });
+    let service: Service = serde_json::from_value(service)?;
+    life.bench
+        .services
+        .create(&PostParams::default(), &service)
+        .await?;
+    life.uids().await
+}
+
+// contract: 12.40
+// promise: P70
+#[tokio::test]
+async fn what_the_first_operator_left_goes_on_under_this_one() -> Result<()> {
+    let (life, plane) = Life::new("mlkube-left").await?;
+    let mut manifest = sample("mlkube-v1beta1-dist.yaml")?;
+    manifest["spec"]["RuntimeId"] = json!("ab12");
+    apply(&life.jobs, &manifest).await?;
+    let status = json!({"status": {"phase": "Running", "state": "Running", "reason": ""}});
+    let how = PatchParams::default();
+    life.jobs
+        .patch_status(DIST, &how, &Patch::Merge(status))
+        .await?;
+    let before = left(&life, &manifest).await?;
+    for name in before.keys() {
+        life.pod(name).await?;
+    }
+    let _operator = life.serve(plane)?;
+    let owned = |meta: &kube::core::ObjectMeta, job: &DynamicObject| {
+        let owner = meta.owner_references.iter().flatten().next();
+        owner.map(|owner| &owner.uid) == job.metadata.uid.as_ref()
+    };
+    let job = until("all of it to be the job's", PATIENCE, || async {
+        let job = life.jobs.get(DIST).await?;
+        let batch = life.batch.list(&ListParams::default()).await?;
+        let services = life.bench.services.list(&ListParams::default()).await?;
+        let all = batch.iter().map(|one| &one.metadata);
+        let mut all = all.chain(services.iter().map(|one| &one.metadata));
+        let there = services.items.len() == before.len() && all.all(|meta| owned(meta, &job));
+        Ok(if there {
+            Seen::Done(job)
+        } else {
+            Seen::NotYet(job.data["status"].to_string())
+        })
+    })
+    .await?;
+    ensure!(life.uids().await? == before, "other Jobs");
+    for name in before
+        .keys()
+        .rev()
+        .filter(|name| !name.contains("-server-"))
+    {
+        life.exit(name, 0).await?;
+    }
+    life.phase(DIST, "Done", "Succeeded").await?;
+    ensure!(life.uids().await? == before, "other Jobs");
+    ensure!(job.data["spec"]["RuntimeId"] == "ab12");
+    life.jobs.delete(DIST, &DeleteParams::default()).await?;
+    life.only(&[]).await
+}

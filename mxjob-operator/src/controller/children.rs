@@ -1,0 +1,157 @@
+//! What stands for replicas in the cluster: pods or, of an API that has them so, `batch/v1` Jobs.
+
+use k8s_openapi::api::batch::v1::Job as BatchJob;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{DeleteParams, ResourceExt as _};
+use mxjob_core::job::{Attempt, Replica};
+use mxjob_core::plan::{BatchView, PodView, Target};
+use mxjob_core::role::Children;
+use mxjob_core::wiring::Wiring;
+
+use super::cluster::Refusal;
+use super::key::JobKey;
+use super::reconcile::Operator;
+use super::shelf::Version;
+use super::throttle::Permit;
+use super::watch;
+
+/// What stands for a replica, as it was read.
+pub(super) struct Child {
+    pub(super) view: PodView,
+    /// The watch shows it as the job's.
+    pub(super) is_watched: bool,
+    version: Version,
+    batch: Option<BatchView>,
+}
+
+impl Child {
+    fn of_pod(key: &JobKey, pod: &Pod) -> Self {
+        Self {
+            view: watch::pod(key.table(), pod),
+            is_watched: watch::shows(key, pod),
+            version: Version::of(pod.resource_version().as_deref()),
+            batch: None,
+        }
+    }
+
+    fn of_job(key: &JobKey, job: &BatchJob) -> Self {
+        let batch = BatchView::of(job, key.table());
+        Self {
+            view: batch.clone().alone(),
+            is_watched: watch::shows(key, job),
+            version: Version::of(job.resource_version().as_deref()),
+            batch: Some(batch),
+        }
+    }
+}
+
+impl Operator {
+    /// Creates what stands for a replica.
+    pub(super) async fn create_child(
+        &self,
+        key: &JobKey,
+        permit: Permit,
+        wiring: &Wiring<'_>,
+        replica: Replica,
+        attempt: Attempt,
+    ) -> Result<(), Refusal> {
+        let cluster = &self.cluster;
+        let child = if key.table().children() == Children::Jobs {
+            let job = wiring.batch_job(replica, attempt);
+            let job = job.ok_or(Refusal::NoSuchReplica)?;
+            Child::of_job(key, &cluster.create(key, permit, &job).await?)
+        } else {
+            let pod = wiring.pod(replica, attempt);
+            let pod = pod.ok_or(Refusal::NoSuchReplica)?;
+            Child::of_pod(key, &cluster.create(key, permit, &pod).await?)
+        };
+        self.metrics.pod_created();
+        self.keep_child(key, child);
+        Ok(())
+    }
+
+    /// Reads what stands for a replica; `None`: there is none.
+    pub(super) async fn read_child(
+        &self,
+        key: &JobKey,
+        name: &str,
+    ) -> Result<Option<Child>, Refusal> {
+        let cluster = &self.cluster;
+        Ok(if key.table().children() == Children::Jobs {
+            let found = cluster.read::<BatchJob>(key, name).await?;
+            found.map(|job| Child::of_job(key, &job))
+        } else {
+            let found = cluster.read::<Pod>(key, name).await?;
+            found.map(|pod| Child::of_pod(key, &pod))
+        })
+    }
+
+    /// Gives what stands for a replica these labels and owners, if it still is that one; whether it is.
+    pub(super) async fn mark_child(
+        &self,
+        key: &JobKey,
+        permit: Permit,
+        target: &Target,
+        meta: &ObjectMeta,
+    ) -> Result<bool, Refusal> {
+        let cluster = &self.cluster;
+        let child = if key.table().children() == Children::Jobs {
+            let job = cluster.mark::<BatchJob>(key, permit, target, meta).await?;
+            job.map(|job| Child::of_job(key, &job))
+        } else {
+            let pod = cluster.mark::<Pod>(key, permit, target, meta).await?;
+            pod.map(|pod| Child::of_pod(key, &pod))
+        };
+        let is_it = child.is_some();
+        if let Some(child) = child {
+            self.keep_child(key, child);
+        }
+        Ok(is_it)
+    }
+
+    /// Deletes what stands for a replica: a Job when its pods are gone, for the next one's would have
+    /// their names.
+    pub(super) async fn delete_child(
+        &self,
+        key: &JobKey,
+        permit: Permit,
+        target: &Target,
+    ) -> Result<(), Refusal> {
+        let is_job = key.table().children() == Children::Jobs;
+        if is_job {
+            let how = DeleteParams::foreground();
+            let deleted = self.cluster.delete::<BatchJob>(key, permit, target, how);
+            deleted.await?;
+        } else {
+            let how = DeleteParams::background();
+            let deleted = self.cluster.delete::<Pod>(key, permit, target, how);
+            deleted.await?;
+        }
+        if let Some(scope) = self.shared.world().scope(key) {
+            if is_job {
+                scope.batch.doom(key, &target.name, &target.uid);
+            } else {
+                scope.pods.doom(key, &target.name, &target.uid);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what a write was answered with.
+    pub(super) fn keep_child(&self, key: &JobKey, child: Child) {
+        let Child {
+            view,
+            version,
+            batch,
+            ..
+        } = child;
+        let name = view.name.clone();
+        if let Some(scope) = self.shared.world().scope(key) {
+            match batch {
+                Some(batch) => scope.batch.write(key, &name, batch, version),
+                None => scope.pods.write(key, &name, view, version),
+            }
+        }
+    }
+}
