@@ -132,6 +132,11 @@ async fn the_api_server_refuses_in_the_words_of_the_first_operator() -> Result<(
             "Replica type SERVER is missing a container for mxnet",
         ),
         (
+            "/spec/replicaSpecs/1/template/spec/restartPolicy",
+            json!("Always"),
+            "restartPolicy must be OnFailure or Never: the replica is a Job of batch/v1, which ends",
+        ),
+        (
             "/spec/replicaSpecs/0/replicas",
             json!(2),
             "The SCHEDULER must have Replicas = 1",

@@ -230,7 +230,19 @@ async fn a_code_that_is_retried_is_the_batch_jobs_affair_and_another_is_the_end(
     let job = life.phase(DIST, "Done", "Failed").await?;
     let reason = job.data["status"]["reason"].as_str().unwrap_or_default();
     ensure!(reason.contains("1 Worker replica(s) failed"), "{reason}");
-    Ok(())
+    // No Job is deleted, and of their pods those stay that failed.
+    ensure!(life.uids().await? == before, "other Jobs");
+    until("the others to be stopped", PATIENCE, || async {
+        let pods = life.bench.pods.list(&ListParams::default()).await?;
+        let names: Vec<_> = pods.iter().map(Pod::name_any).collect();
+        let stopped = names.iter().all(|name| *name == first || *name == second);
+        Ok(if stopped && names.contains(&second) {
+            Seen::Done(())
+        } else {
+            Seen::NotYet(format!("{names:?}"))
+        })
+    })
+    .await
 }
 
 // contract: 12.29
@@ -246,10 +258,21 @@ async fn a_batch_job_that_somebody_deletes_is_made_anew_when_its_pod_is_gone() -
     let before = life.uids().await?;
     let name = names.first().context("a replica")?;
     let first = life.pod(name).await?;
+    let hold = |held: &[&str]| Patch::Merge(json!({"metadata": {"finalizers": held}}));
+    let how = PatchParams::default();
+    let held = hold(&["example.com/held", "batch.kubernetes.io/job-tracking"]);
+    life.bench.pods.patch(&first, &how, &held).await?;
     life.batch.delete(name, &DeleteParams::background()).await?;
+    // What was before is known by the time that the next job runs.
+    let mut other = sample("mlkube-v1beta1-local.yaml")?;
+    other["metadata"]["name"] = json!("other");
+    apply(&life.jobs, &other).await?;
+    let other = life.phase("other", "Running", "Running").await?;
+    life.only(&replicas(&other)?).await?;
+    life.bench.pods.patch(&first, &how, &hold(&[])).await?;
     until("another Job", PATIENCE, || async {
         let now = life.uids().await?;
-        let anew = now.contains_key(name) && now != before;
+        let anew = now.get(name) != before.get(name) && now.contains_key(name);
         Ok(if anew {
             Seen::Done(())
         } else {
@@ -257,8 +280,6 @@ async fn a_batch_job_that_somebody_deletes_is_made_anew_when_its_pod_is_gone() -
         })
     })
     .await?;
-    let there = life.bench.pods.get_opt(&first).await?;
-    ensure!(there.is_none(), "the first pod is still there");
     life.exit(name, 0).await?;
     life.phase(local, "Done", "Succeeded").await.map(drop)
 }
@@ -381,4 +402,29 @@ async fn what_the_first_operator_left_goes_on_under_this_one() -> Result<()> {
     ensure!(job.data["spec"]["RuntimeId"] == "ab12");
     life.jobs.delete(DIST, &DeleteParams::default()).await?;
     life.only(&[]).await
+}
+
+// contract: 12.29
+#[tokio::test]
+async fn labels_that_somebody_takes_off_a_batch_job_come_back() -> Result<()> {
+    let (life, plane) = Life::new("mlkube-labels").await?;
+    let _operator = life.serve(plane)?;
+    apply(&life.jobs, &sample("mlkube-v1beta1-local.yaml")?).await?;
+    let local = "example-local-job";
+    let job = life.phase(local, "Running", "Running").await?;
+    let name = replicas(&job)?.remove(0);
+    let before = life.uids().await?;
+    let bare = Patch::Merge(json!({"metadata": {"labels": {"mxnet.mlkube.io": null}}}));
+    life.batch
+        .patch(&name, &PatchParams::default(), &bare)
+        .await?;
+    until("the label to be back", PATIENCE, || async {
+        let job = life.batch.get(&name).await?;
+        Ok(job.labels().contains_key("mxnet.mlkube.io"))
+    })
+    .await?;
+    life.exit(&name, 0).await?;
+    life.phase(local, "Done", "Succeeded").await?;
+    ensure!(life.uids().await? == before, "another Job");
+    Ok(())
 }

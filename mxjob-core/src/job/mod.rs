@@ -7,6 +7,7 @@ mod read;
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 pub use attempt::Attempt;
@@ -43,6 +44,8 @@ pub struct JobMeta {
     pub name: String,
     /// Uid; empty before it is stored.
     pub uid: String,
+    /// When it was created; `None`: it is not stored.
+    pub created_at: Option<Timestamp>,
     /// Counts changes of the spec.
     pub generation: i64,
     /// A deletion has been asked for.
@@ -53,6 +56,13 @@ pub struct JobMeta {
     pub ttl: Option<i64>,
     /// Its runtime id: stands in names of pods and services. `None`: it has none.
     pub run: Option<String>,
+}
+
+impl JobMeta {
+    /// Something of that age was there before the job.
+    pub(crate) fn is_newer_than(&self, at: Option<Timestamp>) -> bool {
+        at.zip(self.created_at).is_some_and(|(at, own)| at < own)
+    }
 }
 
 /// What a job asks for, with every default filled in.

@@ -83,6 +83,7 @@ fn meta(meta: &Value) -> JobMeta {
         namespace: text("namespace"),
         name: text("name"),
         uid: text("uid"),
+        created_at: text("creationTimestamp").parse().ok(),
         generation: meta
             .get("generation")
             .and_then(Value::as_i64)

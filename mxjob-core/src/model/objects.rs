@@ -107,7 +107,8 @@ impl Cluster {
                 .and_then(|wiring| wiring.pod(*replica, Attempt::default()))
                 .map(|pod| self.label_pod(target, pod).map(Made::Pod))
                 .transpose()?,
-            Action::DeletePod(target) => {
+            // Its replicas are pods, whatever the API.
+            Action::StopPod(target) | Action::DeletePod(target) => {
                 self.delete_pod(&target.name, &Deletion::of(&target.uid), now)?;
                 None
             }

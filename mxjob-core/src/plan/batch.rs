@@ -5,9 +5,14 @@ use std::collections::{HashMap, HashSet};
 use k8s_openapi::api::batch::v1::{Job, JobStatus};
 
 use super::observed::{attempt, controller, is_labelled};
-use super::{PodPhase, PodView};
+use super::{Exit, PodPhase, PodView};
 use crate::role::RoleTable;
 use crate::wiring::labels;
+
+/// Why a Job waits that has no pod and makes none: somebody has said so.
+pub(super) const SUSPENDED: &str = "Suspended";
+/// The same, when the cluster does not let it: its own events tell why.
+pub(super) const NO_POD: &str = "NoPod";
 
 /// What the planner needs to know of such a Job. How its replica ended is known of its pods only.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +29,8 @@ impl BatchView {
         };
         let count = |of: fn(&JobStatus) -> Option<i32>| status.and_then(of).unwrap_or(0);
         let (ready, failures) = (count(|status| status.ready), count(|status| status.failed));
+        let spec = job.spec.as_ref();
+        let stopped = spec.is_some_and(|spec| spec.suspend == Some(true));
         let failed = condition("Failed");
         let phase = match failed {
             Some(_) => PodPhase::Failed,
@@ -31,6 +38,10 @@ impl BatchView {
             None if ready > 0 => PodPhase::Running,
             None => PodPhase::Pending,
         };
+        let has_pod = phase.is_final() || count(|status| status.active) > 0;
+        let waiting = if stopped { SUSPENDED } else { NO_POD };
+        let done = status.and_then(|status| status.completion_time.as_ref());
+        let done = done.filter(|_| phase == PodPhase::Succeeded);
         let orphan = labels::is_orphan(meta, table);
         Self(PodView {
             name: meta.name.clone().unwrap_or_default(),
@@ -38,20 +49,27 @@ impl BatchView {
             owner: controller(meta),
             owner_name: labels::owner_name(meta),
             orphan,
+            batch: None,
+            left_over: false,
+            stopped,
             claimed: labels::is_claimed(meta),
-            labelled: !orphan && labels::is_marked(meta, table) && is_labelled(meta, table),
+            labelled: labels::is_marked(meta, table) && is_labelled(meta, table),
             attempt: attempt(meta),
             phase,
             ready: ready > 0,
             started: ready > 0 || failures > 0 || phase == PodPhase::Succeeded,
             started_at: None,
-            exit: None,
+            exit: done.map(|done| Exit {
+                code: 0,
+                reason: None,
+                at: Some(done.0),
+            }),
             last_exit: None,
             reason: failed.and_then(|failed| failed.reason.clone()),
             disrupted: false,
             deleting: meta.deletion_timestamp.is_some(),
             container_restarts: failures,
-            waiting: None,
+            waiting: (!has_pod).then(|| waiting.to_owned()),
             ran_until: None,
             created_at: meta.creation_timestamp.as_ref().map(|time| time.0),
         })
@@ -74,8 +92,8 @@ impl BatchView {
         self.0
     }
 
-    /// The replicas that these Jobs are, as their pods tell. A pod whose Job is gone is to go as well, and
-    /// until then the replica is that.
+    /// The replicas that these Jobs are, as their pods tell. The pod of a Job that is not among them is to
+    /// go as its Job did, and until then the replica is that; one that nobody owns has its name.
     pub fn join(all: impl Iterator<Item = Self>, pods: &[PodView]) -> Vec<PodView> {
         let mut by_owner: HashMap<&str, Vec<&PodView>> = HashMap::new();
         for pod in pods {
@@ -88,8 +106,15 @@ impl BatchView {
         });
         let mut replicas: Vec<_> = own.collect();
         let known: HashSet<_> = replicas.iter().map(|one| one.name.clone()).collect();
-        let left = by_owner.into_values().flatten().filter_map(left_over);
-        replicas.extend(left.filter(|one| !known.contains(&one.name)));
+        let mut left: Vec<_> = by_owner
+            .into_values()
+            .flatten()
+            .filter_map(left_over)
+            .filter(|one| !known.contains(&one.name))
+            .collect();
+        // Of several the newest counts.
+        left.sort_by(|one, other| (one.created_at, &one.uid).cmp(&(other.created_at, &other.uid)));
+        replicas.extend(left);
         replicas
     }
 
@@ -111,32 +136,39 @@ impl BatchView {
             PodPhase::Failed => PodPhase::Pending,
             phase => phase,
         };
+        let in_place = pods.iter().map(|pod| pod.container_restarts);
         PodView {
             phase,
             ready: newest.ready,
             started: job.started || newest.started,
             started_at: newest.started_at,
-            exit: newest.exit.clone().filter(|_| !newest.deleting),
+            exit: newest
+                .exit
+                .clone()
+                .filter(|_| !newest.deleting)
+                .or(job.exit),
             last_exit: newest.last_exit.clone().or(before),
             reason: newest.reason.clone().or(job.reason),
             disrupted: newest.disrupted,
-            container_restarts: job
-                .container_restarts
-                .saturating_add(newest.container_restarts),
-            waiting: newest.waiting.clone(),
+            container_restarts: in_place.fold(job.container_restarts, i32::saturating_add),
+            waiting: newest
+                .waiting
+                .clone()
+                .or(job.waiting.filter(|_| job.stopped)),
             ran_until: newest.ran_until,
+            created_at: newest.created_at.or(job.created_at),
             ..job
         }
     }
 }
 
-/// A pod whose Job is gone; `None`: it has none.
+/// A pod whose Job is not seen; `None`: it has none.
 fn left_over(pod: &PodView) -> Option<PodView> {
-    let (_, job) = pod.owner_name.as_deref()?.split_once('/')?;
+    let owned = pod.owner.is_some();
     Some(PodView {
-        name: job.to_owned(),
-        orphan: true,
-        deleting: true,
+        name: pod.batch.clone()?,
+        left_over: owned,
+        deleting: owned || pod.deleting,
         ..pod.clone()
     })
 }

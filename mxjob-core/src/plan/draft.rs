@@ -56,6 +56,12 @@ impl<'a> Draft<'a> {
         }
     }
 
+    pub(super) fn stop_pod(&mut self, pod: &PodView) {
+        if !pod.deleting && !pod.stopped && !pod.phase.is_final() {
+            self.actions.push(Action::StopPod(Target::of(pod)));
+        }
+    }
+
     pub(super) fn delete_service(&mut self, service: &ServiceView) {
         if !service.deleting {
             let target = Target {

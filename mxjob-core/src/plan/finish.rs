@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use super::draft::Draft;
 use super::memory::Memory;
 use super::world::World;
-use super::{Action, Event, PodView, conditions, counts, failure};
+use super::{Action, Event, PodPhase, PodView, conditions, counts, failure};
 use crate::api::v1::{CleanPodPolicy, ConditionType};
 use crate::job::{Replica, Spec};
 use crate::problem::Problem;
+use crate::role::Children;
 
 /// How a job ends.
 pub(super) enum End {
@@ -69,10 +70,20 @@ pub(super) fn clean_up(
     ttl: Option<i64>,
 ) {
     let failed = draft.status.is(ConditionType::Failed);
-    world
-        .own_pods()
-        .filter(|pod| goes(policy, failed, pod))
-        .for_each(|pod| draft.delete_pod(pod));
+    let stays = policy == CleanPodPolicy::None && draft.job.table.children() == Children::Jobs;
+    for pod in world.own_pods().filter(|pod| goes(policy, failed, pod)) {
+        // Deleted, it would take the pod with it that failed, and its log.
+        if stays && !pod.left_over {
+            draft.stop_pod(pod);
+        } else {
+            draft.delete_pod(pod);
+        }
+    }
+    if stays {
+        // A job that has succeeded lets none go on that fail for want of the others.
+        let in_vain = world.own_pods().filter(|pod| !failed && tries_again(pod));
+        in_vain.for_each(|pod| draft.stop_pod(pod));
+    }
     world
         .own_services()
         .for_each(|service| draft.delete_service(service));
@@ -94,6 +105,11 @@ fn goes(policy: CleanPodPolicy, failed: bool, pod: &PodView) -> bool {
         CleanPodPolicy::Running => !pod.phase.is_final(),
         CleanPodPolicy::None => failed && !pod.phase.is_final(),
     }
+}
+
+/// It has failed, and its Job makes another pod.
+fn tries_again(pod: &PodView) -> bool {
+    pod.phase == PodPhase::Pending && pod.exit().is_some()
 }
 
 fn conclude(draft: &mut Draft<'_>, how: End) {

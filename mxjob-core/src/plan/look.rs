@@ -99,7 +99,7 @@ pub(super) fn adopt(draft: &mut Draft<'_>, world: &World<'_>) {
     draft.actions.extend(left);
 }
 
-/// The pods that have run and are not there, by name. Before [`super::plan`] says what that means they
+/// The pods that have run and are not there, by name, and the Jobs of pods that are. Before [`super::plan`] says what that means they
 /// are to be looked for: a pod whose labels somebody took off is not watched.
 pub(super) fn missing(observed: &Observed<'_>) -> Vec<String> {
     let job = observed.job;
@@ -113,11 +113,13 @@ pub(super) fn missing(observed: &Observed<'_>) -> Vec<String> {
     let world = World::of(observed);
     let memory = Memory::load(spec, &job.status);
     let is_missing = |replica: &Replica| {
-        memory.has_started(*replica)
+        let pod = world.pods.get(replica);
+        let gone = memory.has_started(*replica)
             && !memory.has_completed(*replica)
             && !memory.has_vanished(*replica)
-            && !world.pods.contains_key(replica)
-            && !world.foreign.contains_key(replica)
+            && pod.is_none()
+            && !world.foreign.contains_key(replica);
+        gone || pod.is_some_and(|pod| pod.left_over)
     };
     spec.replicas()
         .filter(is_missing)

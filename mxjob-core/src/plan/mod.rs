@@ -78,6 +78,8 @@ pub enum Action {
     AdoptPod(Replica, Target),
     /// The same for the service of a replica.
     AdoptService(Replica, Target),
+    /// Let the `batch/v1` Job of that name and uid end its pod and make no other; ended ones stay.
+    StopPod(Target),
     /// Delete the pod of that name and uid.
     DeletePod(Target),
     /// Delete the service of that name and uid.
@@ -184,6 +186,7 @@ impl Action {
             Self::LabelPod(_, target)
             | Self::AdoptPod(_, target)
             | Self::AdoptService(_, target)
+            | Self::StopPod(target)
             | Self::DeletePod(target)
             | Self::DeleteService(target)
             | Self::DeleteConfigMap(target) => target.name.clone(),

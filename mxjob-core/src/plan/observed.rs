@@ -39,6 +39,12 @@ pub struct PodView {
     pub owner_name: Option<String>,
     /// An older operator has left it, without an owner, as a replica of the job that its name tells.
     pub orphan: bool,
+    /// Name of the `batch/v1` Job that it is a pod of, or was.
+    pub batch: Option<String>,
+    /// It is the pod of such a Job, which is not seen: it stands for the replica until that is there.
+    pub left_over: bool,
+    /// It is such a Job that makes no more pods.
+    pub stopped: bool,
     /// Its labels say that it is of a job that could give it that name. The operator sees such an object
     /// without trying to create its own.
     pub claimed: bool,
@@ -135,6 +141,15 @@ impl PodPhase {
     }
 }
 
+/// Name of the Job that a pod is of by its owner, or by the label that it has of it.
+fn batch(meta: &ObjectMeta) -> Option<String> {
+    let owner = labels::controller(meta).map(|owner| (&owner.kind, &owner.name));
+    match owner {
+        Some((kind, name)) => (kind == "Job").then(|| name.clone()),
+        None => meta.labels.as_ref()?.get(labels::BATCH).cloned(),
+    }
+}
+
 /// What the planner needs to know of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceView {
@@ -148,6 +163,8 @@ pub struct ServiceView {
     pub owner_name: Option<String>,
     /// An older operator has left it, without an owner, for a replica of the job that its name tells.
     pub orphan: bool,
+    /// When it was created.
+    pub created_at: Option<Timestamp>,
     /// Its labels say that it is of a job that could give it that name. The operator sees such an object
     /// without trying to create its own.
     pub claimed: bool,
@@ -165,6 +182,7 @@ impl ServiceView {
             owner: controller(meta),
             owner_name: labels::owner_name(meta),
             orphan: labels::is_orphan(meta, table),
+            created_at: meta.creation_timestamp.as_ref().map(|time| time.0),
             claimed: labels::is_claimed(meta),
             deleting: meta.deletion_timestamp.is_some(),
         }
@@ -242,6 +260,9 @@ impl PodView {
             owner: controller(meta),
             owner_name: labels::owner_name(meta),
             orphan: false,
+            batch: batch(meta),
+            left_over: false,
+            stopped: false,
             claimed: labels::is_claimed(meta),
             labelled: is_labelled(meta, table),
             attempt: attempt(meta),

@@ -73,7 +73,12 @@ fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<Cause>
         let foreign = world.foreign.get(&replica);
         if let Some(pod) = foreign.filter(|pod| is_taken(draft, pod.owner_name.as_ref())) {
             let create = Action::CreatePod(replica, Attempt::default());
-            return Some(name_taken("pod", &pod.name, pod.claimed, create));
+            return Some(name_taken(
+                draft.job.table.children().word(),
+                &pod.name,
+                pod.claimed,
+                create,
+            ));
         }
         if let Some(found) = world
             .pods

@@ -95,7 +95,10 @@ impl Deed {
             Action::CreateService(_) | Action::CreateJobService => Self::CreateService,
             Action::CreateConfigMap => Self::CreateConfigMap,
             Action::CreatePod(..) => Self::CreatePod,
-            Action::LabelPod(..) | Action::AdoptPod(..) | Action::AdoptService(..) => return None,
+            Action::LabelPod(..)
+            | Action::StopPod(_)
+            | Action::AdoptPod(..)
+            | Action::AdoptService(..) => return None,
             Action::DeletePod(_) => Self::DeletePod,
             Action::DeleteService(_) => Self::DeleteService,
             Action::DeleteConfigMap(_) => Self::DeleteConfigMap,

@@ -48,7 +48,10 @@ impl<'a> World<'a> {
             }
         }
         for service in observed.services {
-            let left = || service.orphan && names::parse(job, &service.name).is_some();
+            let left = || {
+                let meant = names::parse(job, &service.name).is_some();
+                service.orphan && meant && !job.meta.is_newer_than(service.created_at)
+            };
             let ours = service.owner.as_deref() == Some(uid) || left();
             let services = if ours {
                 &mut world.services
@@ -62,7 +65,12 @@ impl<'a> World<'a> {
             let ours = pod.owner.as_deref() == Some(uid);
             let meant = names::parts(job.table, &job.meta.name, &pod.name);
             match meant.map(|(replica, run)| (replica, run == job.meta.run.as_deref())) {
-                Some((replica, true)) if ours || pod.orphan => {
+                // What is older was another job's of that name and id.
+                Some((replica, true))
+                    if ours
+                        || pod.left_over
+                        || pod.orphan && !job.meta.is_newer_than(pod.created_at) =>
+                {
                     world.pods.insert(replica, pod);
                 }
                 Some((replica, true)) => {

@@ -134,6 +134,16 @@ pub enum Children {
     Jobs,
 }
 
+impl Children {
+    /// What one is called.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pods => "pod",
+            Self::Jobs => "job",
+        }
+    }
+}
+
 /// What a label says of a replica's pod or service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -4,8 +4,11 @@ use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// The Job whose one pod that is. When to give up is for the planner to say, so the Job never does;
-/// and it makes the next pod when the one before has ended, for the two would have one address.
+/// Tries before another Job takes its place, with all its pods: Kubernetes' own number.
+const BACKOFF_LIMIT: i32 = 6;
+
+/// The Job whose one pod that is. It makes the next one when that has ended, for the two would have one
+/// address.
 pub(super) fn job(pod: Pod) -> Job {
     let meta = pod.metadata;
     let template = ObjectMeta {
@@ -22,7 +25,7 @@ pub(super) fn job(pod: Pod) -> Job {
         spec: Some(JobSpec {
             completions: Some(1),
             parallelism: Some(1),
-            backoff_limit: Some(i32::MAX),
+            backoff_limit: Some(BACKOFF_LIMIT),
             pod_replacement_policy: Some("Failed".to_owned()),
             template: PodTemplateSpec {
                 metadata: Some(template),

@@ -19,6 +19,9 @@ pub const INDEX: &str = "training.kubeflow.org/replica-index";
 /// Label of chief pods, always `master`.
 pub const JOB_ROLE: &str = "training.kubeflow.org/job-role";
 
+/// Label of the pods of a `batch/v1` Job with its name, which the cluster gives them.
+pub(crate) const BATCH: &str = "batch.kubernetes.io/job-name";
+
 /// Longest value of a label.
 const LONGEST: usize = 63;
 

@@ -140,16 +140,8 @@ impl<'a> Wiring<'a> {
         }
     }
 
-    /// The reference to the job that its objects have.
-    pub fn owner(&self) -> OwnerReference {
-        OwnerReference {
-            api_version: Version::stored(self.job.table).full(self.job.table),
-            kind: self.job.table.crd.kind.to_owned(),
-            name: self.job.meta.name.clone(),
-            uid: self.job.meta.uid.clone(),
-            controller: Some(true),
-            block_owner_deletion: Some(true),
-        }
+    fn owner(&self) -> OwnerReference {
+        owner(self.job)
     }
 
     fn namespace(&self) -> Option<String> {
@@ -163,4 +155,16 @@ pub(crate) fn served(spec: &Spec) -> impl Iterator<Item = Replica> {
         .iter()
         .filter(|role| role.role.services)
         .flat_map(RoleSpec::replicas)
+}
+
+/// The reference to the job that its objects have.
+pub fn owner(job: &Job) -> OwnerReference {
+    OwnerReference {
+        api_version: Version::stored(job.table).full(job.table),
+        kind: job.table.crd.kind.to_owned(),
+        name: job.meta.name.clone(),
+        uid: job.meta.uid.clone(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
 }

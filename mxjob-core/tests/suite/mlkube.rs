@@ -129,7 +129,15 @@ fn said(change: Change) -> String {
 // promise: P23
 #[test]
 fn what_is_wrong_is_said_in_the_words_of_its_first_operator() {
-    let cases: [(Change, &str); 15] = [
+    let cases: [(Change, &str); 16] = [
+        (
+            |job| {
+                let pod = "/spec/replicaSpecs/1/template/spec";
+                job.pointer_mut(pod).unwrap()["restartPolicy"] = json!("Always");
+            },
+            "spec.replicaSpecs[1].template.spec.restartPolicy: must be OnFailure or Never: the replica is a Job \
+             of batch/v1, which ends",
+        ),
         (
             |job| job["spec"]["replicaSpecs"][1] = Value::Null,
             "spec.replicaSpecs[1]: must be a map, not empty",

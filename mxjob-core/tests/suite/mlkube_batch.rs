@@ -3,10 +3,11 @@
 use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::{Pod, Service};
 use mxjob_core::Job;
+use mxjob_core::api::v1::ConditionType;
 use mxjob_core::job::Attempt;
 use mxjob_core::k8s_openapi;
 use mxjob_core::plan::{
-    Action, BatchView, Observed, Plan, PodPhase, PodView, ServiceView, Wave, plan,
+    Action, BatchView, Debounce, Observed, Plan, PodPhase, PodView, ServiceView, Wave, plan,
 };
 use mxjob_core::wiring::{Addresses, Wiring};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use crate::lists::sample;
 use crate::mlkube::{MLKUBE, dist};
 
-const NOW: jiff::Timestamp = jiff::Timestamp::UNIX_EPOCH;
+const NOW: jiff::Timestamp = jiff::Timestamp::constant(1_000, 0);
 
 fn batch_jobs(job: &Job) -> Vec<BatchJob> {
     let spec = job.spec.as_ref().unwrap();
@@ -63,6 +64,19 @@ impl Life {
     }
 
     fn plan(&mut self) -> Plan {
+        let plan = self.observe(|observed| plan(observed, NOW));
+        if let Some(status) = &plan.status {
+            self.job.status = status.clone();
+        }
+        plan
+    }
+
+    /// What the operator looks for by name.
+    fn missing(&self) -> Vec<String> {
+        self.observe(|observed| Debounce::default().missing(observed))
+    }
+
+    fn observe<R>(&self, look: impl FnOnce(&Observed<'_>) -> R) -> R {
         let table = self.job.table;
         let pods: Vec<_> = self
             .pods
@@ -74,19 +88,12 @@ impl Life {
         let services: Vec<_> = services
             .map(|service| ServiceView::of(service, table))
             .collect();
-        let plan = plan(
-            &Observed {
-                job: &self.job,
-                pods: &BatchView::join(batch, &pods),
-                services: &services,
-                config_maps: &[],
-            },
-            NOW,
-        );
-        if let Some(status) = &plan.status {
-            self.job.status = status.clone();
-        }
-        plan
+        look(&Observed {
+            job: &self.job,
+            pods: &BatchView::join(batch, &pods),
+            services: &services,
+            config_maps: &[],
+        })
     }
 }
 
@@ -216,9 +223,14 @@ fn the_job_tries_again_unless_the_code_says_that_it_is_over() {
         if code < 128 {
             assert_eq!(life.phase(), "Failed", "{code}");
             let gone = plan.actions.iter();
-            let gone = gone.filter(|action| matches!(action, Action::DeletePod(_)));
-            // The one that failed stays for its logs, once the Job has ended too.
-            assert_eq!(gone.count(), 5, "{code}");
+            let gone = gone.filter(|action| matches!(action, Action::StopPod(_)));
+            // No Job is deleted: the pod that failed stays, for its log.
+            assert_eq!((gone.count(), plan.actions.len()), (5, 10), "{plan:?}");
+            life.batch.iter_mut().for_each(|one| {
+                one.spec.as_mut().unwrap().suspend = Some(true);
+            });
+            life.services.clear();
+            assert!(life.plan().actions.is_empty());
         } else {
             assert_eq!(life.phase(), "Running", "{code}");
             assert!(plan.actions.is_empty(), "{code}: {:?}", plan.actions);
@@ -254,6 +266,8 @@ fn a_job_that_somebody_deleted_is_made_anew_and_told_so() {
         let plan = life.plan();
         assert!(plan.actions.is_empty(), "its pod is there: {plan:?}");
     }
+    // It may be there, without its labels.
+    assert_eq!(life.missing(), ["example-worker-e9c9-2"]);
     life.pods.remove(4);
     let created = |plan: &Plan| {
         let creates = plan.actions.iter();
@@ -322,13 +336,23 @@ fn what_the_first_operator_left_without_an_owner_is_adopted() {
         let adopted = adopted.filter(|action| matches!(action, Action::AdoptPod(..)));
         assert_eq!(adopted.count(), 4, "{label}");
         assert!(
-            life.job
-                .status
-                .condition(mxjob_core::api::v1::ConditionType::Stalled)
-                .is_some(),
+            life.job.status.condition(ConditionType::Stalled).is_some(),
             "{label}"
         );
     }
+    // Nor what was there before the job: an earlier one of that name and id ended so.
+    let mut life = left();
+    life.job.meta.created_at = jiff::Timestamp::from_second(60).ok();
+    for (at, second) in [(4, 59), (3, 61)] {
+        let time = jiff::Timestamp::from_second(second).unwrap();
+        life.batch[at].metadata.creation_timestamp =
+            Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(time));
+    }
+    life.pods.clear();
+    let adopted = life.plan().actions;
+    let adopted = adopted.iter();
+    let adopted = adopted.filter(|action| matches!(action, Action::AdoptPod(..)));
+    assert_eq!(adopted.count(), 4);
     // It goes with a job that has ended.
     let mut life = left();
     life.pods[0] = pod(&life.batch[0], 0, &ended(0, ""));
@@ -340,4 +364,38 @@ fn what_the_first_operator_left_without_an_owner_is_adopted() {
     let adopted = plan.actions.iter();
     let adopted = adopted.filter(|action| matches!(action, Action::AdoptPod(..)));
     assert_eq!(adopted.count(), 5);
+}
+
+// contract: 12.29
+#[test]
+fn a_pod_that_its_job_has_let_go_stands_in_the_way_of_another() {
+    let mut life = Life::running();
+    life.batch.remove(4);
+    life.pods[4].metadata.owner_references = None;
+    let labels = life.pods[4].metadata.labels.as_mut().unwrap();
+    let name = "example-worker-e9c9-2".to_owned();
+    labels.insert("batch.kubernetes.io/job-name".to_owned(), name);
+    for _ in 0..4 {
+        let plan = life.plan();
+        let creates = |action: &Action| matches!(action, Action::CreatePod(..));
+        assert!(!plan.actions.iter().any(creates), "{plan:?}");
+    }
+}
+
+// contract: 12.29
+#[test]
+fn a_job_that_makes_no_pod_keeps_the_job_waiting_and_says_why() {
+    for (suspend, reason) in [(None, "NoPod"), (Some(true), "Suspended")] {
+        let mut life = Life::running();
+        let created = jiff::Timestamp::from_second(900).unwrap();
+        life.batch[4].metadata.creation_timestamp = Some(
+            k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(created),
+        );
+        life.batch[4].status = None;
+        life.batch[4].spec.as_mut().unwrap().suspend = suspend;
+        life.pods.remove(4);
+        life.plan();
+        let stalled = life.job.status.condition(ConditionType::Stalled);
+        assert_eq!(stalled.unwrap().reason.as_deref(), Some(reason));
+    }
 }

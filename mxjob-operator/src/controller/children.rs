@@ -8,6 +8,7 @@ use mxjob_core::job::{Attempt, Replica};
 use mxjob_core::plan::{BatchView, PodView, Target};
 use mxjob_core::role::Children;
 use mxjob_core::wiring::Wiring;
+use serde_json::json;
 
 use super::cluster::Refusal;
 use super::key::JobKey;
@@ -108,6 +109,21 @@ impl Operator {
             self.keep_child(key, child);
         }
         Ok(is_it)
+    }
+
+    /// Ends the pod of the Job that stands for a replica; ended ones stay.
+    pub(super) async fn stop_child(
+        &self,
+        key: &JobKey,
+        permit: Permit,
+        target: &Target,
+    ) -> Result<(), Refusal> {
+        let stop = json!({"metadata": {"uid": target.uid}, "spec": {"suspend": true}});
+        let stopped = self.cluster.patch::<BatchJob>(key, permit, target, &stop);
+        if let Some(job) = stopped.await? {
+            self.keep_child(key, Child::of_job(key, &job));
+        }
+        Ok(())
     }
 
     /// Deletes what stands for a replica: a Job when its pods are gone, for the next one's would have

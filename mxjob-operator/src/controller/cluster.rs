@@ -184,8 +184,7 @@ impl Cluster {
         self.send(job, jobs.get_opt(&job.name)).await
     }
 
-    /// Gives an object these labels, and owners if there are any, if it still is that one; `None`: it is
-    /// not.
+    /// Gives an object these labels and owners, if it still is that one; `None`: it is not.
     pub(super) async fn mark<K>(
         &self,
         job: &JobKey,
@@ -199,14 +198,31 @@ impl Cluster {
             + Clone
             + Debug,
     {
-        let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
         let marks = ObjectMeta {
             uid: Some(target.uid.clone()),
-            labels: meta.labels.clone(),
-            owner_references: meta.owner_references.clone(),
-            ..ObjectMeta::default()
+            ..meta.clone()
         };
-        let patch = Patch::Merge(json!({ "metadata": marks }));
+        let changes = json!({ "metadata": marks });
+        self.patch(job, permit, target, &changes).await
+    }
+
+    /// Merges that into an object of Kubernetes' own, its owners among themselves too, if it still is that
+    /// one; `None`: it is not.
+    pub(super) async fn patch<K>(
+        &self,
+        job: &JobKey,
+        permit: Permit,
+        target: &Target,
+        changes: &Value,
+    ) -> Result<Option<K>, Refusal>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + DeserializeOwned
+            + Clone
+            + Debug,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
+        let patch = Patch::Strategic(changes);
         let how = PatchParams::default();
         match send(permit, api.patch(&target.name, &how, &patch)).await {
             Ok(object) => Ok(Some(object)),

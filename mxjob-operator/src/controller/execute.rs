@@ -1,5 +1,6 @@
 //! Carries out what the planner says: services first, the rest side by side, a slice at a time.
 
+use std::collections::BTreeMap;
 use std::future;
 
 use futures::StreamExt as _;
@@ -9,7 +10,8 @@ use kube::api::DeleteParams;
 use mxjob_core::Job;
 use mxjob_core::job::{Attempt, Replica};
 use mxjob_core::plan::{Action, ConfigMapView, ServiceView, Target};
-use mxjob_core::wiring::{Addresses, Wiring};
+use mxjob_core::role::Children;
+use mxjob_core::wiring::{self, Addresses, Wiring};
 use tokio::time::Instant;
 
 use super::cluster::Refusal;
@@ -177,27 +179,31 @@ impl Worker<'_> {
                 created.await?;
             }
             Action::LabelPod(replica, target) => {
-                let meta = self.marks(*replica, false).ok_or(Refusal::NoSuchReplica)?;
+                let labels = self.labels(*replica).ok_or(Refusal::NoSuchReplica)?;
+                let meta = ObjectMeta {
+                    labels: Some(labels),
+                    ..ObjectMeta::default()
+                };
                 if operator.mark_child(key, permit, target, &meta).await? {
                     let (namespace, job, pod) = (&key.namespace, &key.name, &target.name);
                     tracing::warn!(%namespace, %job, %pod, "somebody took labels off the pod: they are back");
                 }
             }
             Action::AdoptPod(replica, target) => {
-                let meta = self.marks(*replica, true).ok_or(Refusal::NoSuchReplica)?;
+                let meta = self.adopted(*replica);
                 if operator.mark_child(key, permit, target, &meta).await? {
                     self.tell_adopted(target);
                 }
             }
             Action::AdoptService(replica, target) => {
-                let service = self.wiring.and_then(|wiring| wiring.service(*replica));
-                let meta = service.ok_or(Refusal::NoSuchReplica)?.metadata;
+                let meta = self.adopted(*replica);
                 let adopted = cluster.mark::<Service>(key, permit, target, &meta).await?;
                 if let Some(service) = adopted {
                     operator.created_service(key, &service);
                     self.tell_adopted(target);
                 }
             }
+            Action::StopPod(target) => operator.stop_child(key, permit, target).await?,
             Action::DeletePod(target) => operator.delete_child(key, permit, target).await?,
             Action::DeleteService(target) => {
                 cluster
@@ -225,19 +231,18 @@ impl Worker<'_> {
         Ok(Outcome::Done)
     }
 
-    /// What a replica's object is known by; with its owner.
-    fn marks(&self, replica: Replica, with_owner: bool) -> Option<ObjectMeta> {
+    fn labels(&self, replica: Replica) -> Option<BTreeMap<String, String>> {
         let pod = self.wiring?.pod(replica, Attempt::default())?;
-        let ObjectMeta {
-            labels,
-            owner_references,
-            ..
-        } = pod.metadata;
-        Some(ObjectMeta {
-            labels,
-            owner_references: owner_references.filter(|_| with_owner),
+        pod.metadata.labels
+    }
+
+    /// The job as the owner, and the labels of that replica if the job's spec knows it.
+    fn adopted(&self, replica: Replica) -> ObjectMeta {
+        ObjectMeta {
+            labels: self.labels(replica),
+            owner_references: Some(vec![wiring::owner(self.job)]),
             ..ObjectMeta::default()
-        })
+        }
     }
 
     fn tell_adopted(&self, target: &Target) {
@@ -273,7 +278,7 @@ impl Worker<'_> {
                 found => found.map(|found| Stranger::ConfigMap(ConfigMapView::of(&found))),
             },
             _ => match cluster.read::<Service>(key, &name).await? {
-                Some(service) if watch::is_watched(key, &service) => {
+                Some(service) if watch::shows(key, &service) => {
                     operator.created_service(key, &service);
                     return Ok(Outcome::Already);
                 }
@@ -332,7 +337,11 @@ impl Worker<'_> {
 
 /// The action, for the log.
 fn words(action: &Action, job: &Job) -> String {
+    let is_batch = job.table.children() == Children::Jobs;
     let what = match action {
+        Action::CreatePod(..) if is_batch => "create job",
+        Action::DeletePod(_) if is_batch => "delete job",
+        Action::StopPod(_) => "suspend job",
         Action::CreateService(_) | Action::CreateJobService => "create service",
         Action::CreateConfigMap => "create config map",
         Action::CreatePod(..) => "create pod",

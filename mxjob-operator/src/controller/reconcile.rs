@@ -279,7 +279,7 @@ impl Operator {
             }
             Id::Service(name) => {
                 let found = cluster.read::<Service>(key, name).await?;
-                let found = found.filter(|service| !watch::is_watched(key, service));
+                let found = found.filter(|service| !watch::shows(key, service));
                 found.map(|service| Stranger::Service(ServiceView::of(&service, key.table())))
             }
             Id::ConfigMap(name) => {

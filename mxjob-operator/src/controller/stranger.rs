@@ -70,6 +70,7 @@ impl Id {
             Action::CreateService(_) | Action::CreateJobService => Some(Self::Service(name)),
             Action::CreateConfigMap => Some(Self::ConfigMap(name)),
             Action::LabelPod(..)
+            | Action::StopPod(_)
             | Action::AdoptPod(..)
             | Action::AdoptService(..)
             | Action::DeletePod(_)
@@ -168,7 +169,11 @@ impl Strangers {
     ) {
         for (_, met) in self.by_job.get(job).into_iter().flatten() {
             match &met.stranger {
-                Stranger::Pod(pod) if !pods.iter().any(|known| known.name == pod.name) => {
+                Stranger::Pod(pod)
+                    if !pods
+                        .iter()
+                        .any(|known| known.name == pod.name && !known.left_over) =>
+                {
                     pods.push(pod.as_ref().clone());
                 }
                 Stranger::Service(service)

@@ -94,8 +94,8 @@ pub(super) fn start(client: &Client, shared: &Arc<Shared>) {
             };
             tokio::spawn(batch.follow(objects(client, within), children.clone(), view));
         }
-        tokio::spawn(pods.follow(objects(client, within), children, pod_view));
-        tokio::spawn(services.follow(objects(client, within), ours.clone(), service_view));
+        tokio::spawn(pods.follow(objects(client, within), children.clone(), pod_view));
+        tokio::spawn(services.follow(objects(client, within), children, service_view));
         tokio::spawn(config_maps.follow(objects(client, within), ours.clone(), config_map_view));
     }
 }

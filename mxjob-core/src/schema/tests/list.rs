@@ -47,8 +47,12 @@ fn entry() -> impl Strategy<Value = Value> {
     let replicas = prop_oneof![3 => Just(Some(json!(1))), 1 => maybe(vec![json!(0), json!(2)])];
     let containers = prop::collection::vec(container(), 1..3);
     let init = proptest::option::weighted(0.1, prop::collection::vec(container(), 1..2));
-    (role, replicas, containers, init).prop_map(|(role, replicas, containers, init)| {
+    let restart = maybe(vec![json!("Always"), json!("OnFailure"), json!("Never")]);
+    let restart = prop_oneof![4 => Just(None), 1 => restart];
+    let pod = (containers, init, restart);
+    (role, replicas, pod).prop_map(|(role, replicas, (containers, init, restart))| {
         let pod = object(vec![
+            ("restartPolicy", restart),
             ("containers", Some(json!(containers))),
             ("initContainers", init.map(|init| json!(init))),
         ]);
