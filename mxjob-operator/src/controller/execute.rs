@@ -7,13 +7,13 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use mxjob_core::Job;
 use mxjob_core::job::Attempt;
 use mxjob_core::plan::{Action, ConfigMapView, ServiceView};
-use mxjob_core::wiring::{Addresses, Wiring};
+use mxjob_core::wiring::{Addresses, Wiring, names};
 use tokio::time::Instant;
 
 use super::cluster::Refusal;
 use super::key::JobKey;
 use super::reconcile::Operator;
-use super::stranger::Stranger;
+use super::stranger::{Id, Stranger};
 use super::throttle::Permit;
 use super::unsaid::Unsaid;
 use super::watch;
@@ -186,21 +186,23 @@ impl Worker<'_> {
                 let labels = labels.ok_or(Refusal::NoSuchReplica)?;
                 if let Some(pod) = cluster.label(key, permit, target, &labels).await? {
                     self.operator.created_pod(key, &pod);
+                    let id = Id::Pod(target.name.clone());
+                    self.operator.shared.world().strangers.part(key, &id);
                     let (namespace, job, pod) = (&key.namespace, &key.name, &target.name);
-                    tracing::warn!(%namespace, %job, %pod, "somebody took labels off the pod: they are back");
+                    if target.name == names::replica(self.job, *replica) {
+                        tracing::warn!(%namespace, %job, %pod, "somebody took labels off the pod: they are back");
+                    } else {
+                        tracing::info!(%namespace, %job, %pod, "the pod of an older operator has this one's labels");
+                    }
                 }
             }
             Action::DeletePod(target) => {
                 cluster.delete::<Pod>(key, permit, target).await?;
-                if let Some(scope) = self.operator.shared.world().scope(key) {
-                    scope.pods.doom(key, &target.name, &target.uid);
-                }
+                self.operator.shared.world().doom_pod(key, target);
             }
             Action::DeleteService(target) => {
                 cluster.delete::<Service>(key, permit, target).await?;
-                if let Some(scope) = self.operator.shared.world().scope(key) {
-                    scope.services.doom(key, &target.name, &target.uid);
-                }
+                self.operator.shared.world().doom_service(key, target);
             }
             Action::DeleteConfigMap(target) => {
                 cluster.delete::<ConfigMap>(key, permit, target).await?;

@@ -48,14 +48,29 @@ struct View<K, V> {
     item: fn(&'static RoleTable, &K) -> V,
 }
 
+const POD: View<Pod, PodView> = View {
+    job: jobs_own::<Pod>,
+    item: pod,
+};
+const SERVICE: View<Service, ServiceView> = View {
+    job: jobs_own::<Service>,
+    item: |_, service| ServiceView::of(service),
+};
+
 /// Starts to follow everything, in tasks of their own.
 pub(super) fn start(client: &Client, shared: &Arc<Shared>) {
     let all = Config::default().page_size(PAGE);
     let watched = shared.world().watched();
     for (table, namespace) in watched {
         let within = namespace.as_deref();
-        let ours = format!("{}={}", labels::OPERATOR, table.operator());
-        let ours = all.clone().labels(&ours);
+        let operator = (labels::OPERATOR, table.operator());
+        let ours = all
+            .clone()
+            .labels(&format!("{}={}", operator.0, operator.1));
+        if let Some(mark) = table.mark() {
+            let older = format!("{mark}=,{}!={}", operator.0, operator.1);
+            follow_older(client, shared, table, within, &all.clone().labels(&older));
+        }
         let jobs = Follower::new(shared, table, within, table.crd.plural, |scope| {
             &mut scope.jobs
         });
@@ -70,23 +85,33 @@ pub(super) fn start(client: &Client, shared: &Arc<Shared>) {
             job: itself,
             item: stored,
         };
-        let pod_view = View {
-            job: jobs_own::<Pod>,
-            item: pod,
-        };
-        let service_view = View {
-            job: jobs_own::<Service>,
-            item: |_, service| ServiceView::of(service),
-        };
         let config_map_view = View {
             job: jobs_own::<ConfigMap>,
             item: |_, config_map| ConfigMapView::of(config_map),
         };
         tokio::spawn(jobs.follow(raw::jobs(client, table, within), all.clone(), job_view));
-        tokio::spawn(pods.follow(objects(client, within), ours.clone(), pod_view));
-        tokio::spawn(services.follow(objects(client, within), ours.clone(), service_view));
+        tokio::spawn(pods.follow(objects(client, within), ours.clone(), POD));
+        tokio::spawn(services.follow(objects(client, within), ours.clone(), SERVICE));
         tokio::spawn(config_maps.follow(objects(client, within), ours.clone(), config_map_view));
     }
+}
+
+/// Follows what an older operator has made, until it has this one's labels.
+fn follow_older(
+    client: &Client,
+    shared: &Arc<Shared>,
+    table: &'static RoleTable,
+    within: Option<&str>,
+    older: &Config,
+) {
+    let pods = Follower::new(shared, table, within, "older pods", |scope| {
+        &mut scope.older_pods
+    });
+    let services = Follower::new(shared, table, within, "older services", |scope| {
+        &mut scope.older_services
+    });
+    tokio::spawn(pods.follow(objects(client, within), older.clone(), POD));
+    tokio::spawn(services.follow(objects(client, within), older.clone(), SERVICE));
 }
 
 fn objects<K>(client: &Client, namespace: Option<&str>) -> Api<K>
@@ -290,6 +315,10 @@ mod tests {
             scope.services.finish();
             scope.config_maps.begin();
             scope.config_maps.finish();
+            scope.older_pods.begin();
+            scope.older_pods.finish();
+            scope.older_services.begin();
+            scope.older_services.finish();
         }
         follower.complain(&failed(503), 1);
         assert!(!shared.world().is_synced());
