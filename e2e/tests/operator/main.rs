@@ -9,6 +9,8 @@
 )]
 
 mod accelerators;
+mod adopted;
+mod adopted_v1;
 mod away;
 mod bench;
 mod contract;

@@ -47,6 +47,7 @@ pub(super) fn spec(table: &'static RoleTable, spec: &JobSpec) -> Result<Spec, Pr
         suspend: run.suspend.unwrap_or(false),
         profile: Profile::default(),
         kept: None,
+        closed: None,
     })
 }
 

@@ -93,6 +93,9 @@ pub struct Spec {
     /// Why it has kept its size although another one is asked for; `None`: it has the one that is
     /// asked for.
     pub kept: Option<String>,
+    /// Why nothing can be made for it, which an older operator has left: it goes on with what it has.
+    /// `None`: everything can.
+    pub closed: Option<String>,
 }
 
 impl Spec {

@@ -9,6 +9,7 @@ use crate::check;
 use crate::conversion::Said;
 use crate::problem::Problem;
 use crate::role::RoleTable;
+use crate::schema::rule::NAME;
 
 impl Job {
     /// Reads an object. What is wrong with its spec stands in [`Job::spec`]; of a status that cannot
@@ -34,7 +35,8 @@ impl Job {
         meta.run = run.as_ref().ok().cloned().flatten();
         let spec = match run {
             Ok(_) => spec(table, &meta, object, said.as_ref()).or_else(|problems| match &said {
-                Some(_) => as_large_as_before(table, &meta, object, &status, problems),
+                Some(said) => as_large_as_before(table, &meta, object, &status, problems)
+                    .or_else(|problems| as_left(table, &meta, object, &status, said, problems)),
                 None => Err(problems),
             }),
             // Without names there is no job.
@@ -136,6 +138,18 @@ fn spec(
     object: &Value,
     said: Option<&Said>,
 ) -> Result<Spec, Vec<Problem>> {
+    judged(table, meta, object, said, &|_| true)
+}
+
+/// The spec, if it is right as far as `counts` says.
+fn judged(
+    table: &'static RoleTable,
+    meta: &JobMeta,
+    object: &Value,
+    said: Option<&Said>,
+    counts: &dyn Fn(&Problem) -> bool,
+) -> Result<Spec, Vec<Problem>> {
+    let errors = |problems: Vec<Problem>| errors(problems.into_iter().filter(counts).collect());
     errors(check::structure(table, object))?;
     let spec: JobSpec = serde_json::from_value(object.get("spec").cloned().unwrap_or_default())
         .map_err(|error| vec![Problem::error("spec", error.to_string())])?;
@@ -184,6 +198,30 @@ fn as_large_as_before(
         }),
         Err(_) => Err(problems),
     }
+}
+
+/// The job as an older operator has left it, whose name is too long for the names of now. That wrote
+/// no sizes into the status, and none are written while this is so.
+fn as_left(
+    table: &'static RoleTable,
+    meta: &JobMeta,
+    object: &Value,
+    status: &JobStatus,
+    said: &Said,
+    problems: Vec<Problem>,
+) -> Result<Spec, Vec<Problem>> {
+    let mut roles = status.replica_statuses.values();
+    let was_left = status.condition(ConditionType::Created).is_some()
+        && roles.all(|role| role.replicas.is_none());
+    let other = |problem: &Problem| problem.path != NAME;
+    if !was_left || problems.iter().any(other) {
+        return Err(problems);
+    }
+    let spec = judged(table, meta, object, Some(said), &other)?;
+    Ok(Spec {
+        closed: Some(Problem::in_one_line(&problems)),
+        ..spec
+    })
 }
 
 fn errors(problems: Vec<Problem>) -> Result<(), Vec<Problem>> {

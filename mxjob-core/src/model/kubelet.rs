@@ -62,7 +62,7 @@ impl NodePod {
     fn new(pod: &Pod, job: &Job) -> Option<Self> {
         let table = job.table;
         let name = pod.metadata.name.as_deref()?;
-        let (replica, _) = names::parts(table, &job.meta.name, name)?;
+        let (replica, _) = names::of_pod(table, &job.meta.name, name)?;
         let container = table
             .role(replica.role)
             .container

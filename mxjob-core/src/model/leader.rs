@@ -349,17 +349,17 @@ impl Leader {
     }
 }
 
-/// True for what the job's watches show.
+/// True for what the job's watches show: what has this operator's label, and of pods and services what
+/// has an older one's.
 fn is_watched<T: Stored>(object: &T, table: &RoleTable, job: &str) -> bool {
     is_labelled(object.meta(), table, job)
 }
 
 fn is_labelled(meta: &ObjectMeta, table: &RoleTable, job: &str) -> bool {
-    let operator = meta
-        .labels
-        .as_ref()
-        .and_then(|all| all.get(labels::OPERATOR));
-    operator.is_some_and(|one| *one == table.operator()) && labels::job(meta, table) == Some(job)
+    let label = |key: &str| meta.labels.as_ref()?.get(key);
+    let ours = label(labels::OPERATOR).is_some_and(|one| *one == table.operator());
+    let older = || table.mark().and_then(label).is_some_and(String::is_empty);
+    (ours || older()) && labels::job(meta, table) == Some(job)
 }
 
 fn send<T>(fault: Fault, request: impl FnOnce() -> Result<T, ApiError>) -> Result<T, ApiError> {

@@ -242,7 +242,7 @@ impl Stored for StoredJob {
         let (spec, annotations) = &self.read;
         let edited = !Arc::ptr_eq(&self.spec, spec) || self.metadata.annotations != *annotations;
         let by_status = match &self.job.spec {
-            Ok(spec) => spec.kept.is_some(),
+            Ok(spec) => spec.kept.is_some() || spec.closed.is_some(),
             Err(_) => self.job.meta.run.is_some(),
         };
         if renamed || edited || by_status {

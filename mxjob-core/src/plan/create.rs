@@ -12,7 +12,8 @@ use crate::wiring::{is_long, labels, names, served};
 /// the first of the next; and while somebody else has the name of a service, replicas could not
 /// find each other.
 pub(super) fn create(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec, memory: &Memory) {
-    if world.own_pods().any(|pod| pod.attempt.job < memory.life) {
+    let is_waiting = world.own_pods().any(|pod| pod.attempt.job < memory.life);
+    if is_waiting || spec.closed.is_some() {
         return;
     }
     let mut taken = !layout(draft, world, spec);

@@ -69,6 +69,7 @@ impl Failure<'_> {
     /// What the job's failure policy or, without one, the role's restart policy says.
     pub(super) fn response(&self, spec: &Spec) -> Response {
         match &spec.failure {
+            _ if spec.closed.is_some() => Response::FailJob,
             Some(policy) => self.by_rules(&policy.rules),
             None => self.by_role(spec),
         }

@@ -340,7 +340,7 @@ pub(super) fn attempt(meta: &ObjectMeta) -> Attempt {
 pub(super) fn is_labelled(meta: &ObjectMeta, table: &RoleTable) -> bool {
     let job = labels::owner(meta, table).map_or("", |owner| owner.name.as_str());
     let name = meta.name.as_deref().unwrap_or_default();
-    names::parts(table, job, name)
+    names::of_pod(table, job, name)
         .is_none_or(|(replica, _)| labels::are_of(meta.labels.as_ref(), table, job, replica))
 }
 

@@ -102,7 +102,9 @@ pub(super) fn remove(
         .for_each(|pod| draft.delete_pod(pod));
     for (name, service) in &world.services {
         let is_of_job = *name == draft.job.meta.name;
-        if !is_of_job && !names::parse(draft.job, name).is_some_and(is_wanted) {
+        // Pods of an older operator know each other by the cut name until they are replaced.
+        let replica = names::parse(draft.job, name).or_else(|| names::parse_cut(draft.job, name));
+        if !is_of_job && !replica.is_some_and(is_wanted) {
             draft.delete_service(service);
         }
     }
@@ -112,7 +114,8 @@ pub(super) fn remove(
 pub(super) fn note(spec: &Spec, status: &mut JobStatus) {
     for (key, role) in &mut status.replica_statuses {
         if let Some(wanted) = spec.role_named(key) {
-            role.replicas = i32::try_from(wanted.replicas).ok();
+            let size = Some(wanted.replicas).filter(|_| spec.closed.is_none());
+            role.replicas = size.and_then(|size| i32::try_from(size).ok());
         } else {
             let present = role.container_restarts.values().map(|one| (*one).max(0));
             let in_place = present.fold(role.in_place_restarts, i32::saturating_add);

@@ -88,10 +88,16 @@ fn cause(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) -> Option<Cause>
             return Some(found);
         }
     }
-    spec.kept.as_ref().map(|why| Cause {
-        reason: "SizeRefused".to_owned(),
-        message: format!("the job keeps its size: {why}"),
+    let refused = |reason: &str, message: String| Cause {
+        reason: reason.to_owned(),
+        message,
         untold: None,
+    };
+    let size = spec.kept.as_ref();
+    let size = size.map(|why| refused("SizeRefused", format!("the job keeps its size: {why}")));
+    let name = spec.closed.as_ref();
+    size.or_else(|| {
+        name.map(|why| refused("NameTooLong", format!("the job gets no other pods: {why}")))
     })
 }
 

@@ -56,7 +56,7 @@ impl Wave {
     pub fn add(&mut self, job: &Job, action: &Action, result: Result<(), &str>) -> Option<Event> {
         let many = job.spec.as_ref().is_ok_and(|spec| spec.wanted() > MANY);
         let (deed, name) = (Deed::of(job, action)?, action.object(job));
-        let replica = names::parts(job.table, &job.meta.name, &name).map(|(replica, _)| replica);
+        let replica = names::of_pod(job.table, &job.meta.name, &name).map(|(replica, _)| replica);
         let mut single = Self::default();
         let wave = if many { &mut *self } else { &mut single };
         let sum = wave

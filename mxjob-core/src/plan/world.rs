@@ -1,8 +1,11 @@
 //! The observed objects, sorted by what they are to the job.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use super::{ConfigMapView, Observed, PodView, ServiceView};
+use jiff::Timestamp;
+
+use super::{ConfigMapView, Observed, PodPhase, PodView, ServiceView};
 use crate::job::Replica;
 use crate::wiring::names;
 
@@ -60,11 +63,12 @@ impl<'a> World<'a> {
             };
             services.insert(&service.name, service);
         }
-        let mut otherwise = Vec::new();
+        let (mut older, mut otherwise) = (Vec::new(), Vec::new());
         for pod in observed.pods {
             let ours = pod.owner.as_deref() == Some(uid);
-            let meant = names::parts(job.table, &job.meta.name, &pod.name);
-            match meant.map(|(replica, run)| (replica, run == job.meta.run.as_deref())) {
+            let now = |(replica, run)| (replica, run == job.meta.run.as_deref());
+            let (table, name) = (job.table, job.meta.name.as_str());
+            match names::parts(table, name, &pod.name).map(now) {
                 // What is older was another job's of that name and id.
                 Some((replica, true))
                     if ours
@@ -77,12 +81,31 @@ impl<'a> World<'a> {
                     world.foreign.insert(replica, pod);
                 }
                 Some((replica, false)) if ours => otherwise.push((replica, pod)),
-                None if ours => world.strays.push(pod),
+                // Nobody needs the name that a pod of an older operator has.
+                None if ours => match names::of_older_pod(table, name, &pod.name).map(now) {
+                    Some((replica, true)) => older.push((replica, pod)),
+                    Some((replica, false)) => otherwise.push((replica, pod)),
+                    None => world.strays.push(pod),
+                },
                 _ => {}
             }
         }
+        world.adopt(older);
         world.take_in(otherwise);
         world
+    }
+
+    /// The job's own pods that an older operator made.
+    fn adopt(&mut self, mut pods: Vec<(Replica, &'a PodView)>) {
+        pods.sort_by_key(|(_, pod)| (standing(pod), &pod.name));
+        for (replica, pod) in pods.into_iter().rev() {
+            match self.pods.entry(replica) {
+                Entry::Vacant(place) => {
+                    place.insert(pod);
+                }
+                Entry::Occupied(_) => self.strays.push(pod),
+            }
+        }
     }
 
     /// The job's own pods under the names of replicas with another runtime id. Newer than all under
@@ -97,7 +120,10 @@ impl<'a> World<'a> {
         }
         self.strays
             .extend(std::mem::take(&mut self.pods).into_values());
-        pods.sort_by_key(|(_, pod)| (pod.attempt.job, pod.attempt.replica, &pod.name));
+        pods.sort_by_key(|(_, pod)| {
+            let attempt = (pod.attempt.job, pod.attempt.replica);
+            (attempt, standing(pod), &pod.name)
+        });
         for (replica, pod) in pods {
             self.strays.extend(self.pods.insert(replica, pod));
         }
@@ -112,4 +138,15 @@ impl<'a> World<'a> {
     pub(super) fn own_services(&self) -> impl Iterator<Item = &'a ServiceView> {
         self.services.values().copied()
     }
+}
+
+/// Of several pods of a replica that one counts of which this is the highest: an older operator left
+/// those that had failed beside the one that took their place.
+fn standing(pod: &PodView) -> (u8, bool, Option<Timestamp>) {
+    let ended = match pod.phase {
+        PodPhase::Failed => 0,
+        PodPhase::Succeeded => 1,
+        PodPhase::Pending | PodPhase::Running => 2,
+    };
+    (ended, !pod.deleting, pod.created_at)
 }

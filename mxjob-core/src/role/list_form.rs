@@ -34,6 +34,14 @@ impl RoleTable {
         form.map_or(Children::Pods, |form| form.legacy.children)
     }
 
+    /// The label that an older operator's pods and services have and nobody else's of that time;
+    /// `None`: there was no such operator, or it made no pods itself.
+    pub fn mark(&self) -> Option<&'static str> {
+        let form = self.list_form()?;
+        let is_it = form.legacy.children == Children::Pods;
+        form.legacy.mark().filter(|_| is_it)
+    }
+
     /// How v1alpha1 speaks of the set's roles; `None`: it has none of that version.
     pub fn list_form(&self) -> Option<ListForm> {
         let legacy = self.crd.legacy?;

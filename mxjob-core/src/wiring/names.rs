@@ -1,8 +1,14 @@
 //! Names of the objects of a job; of pods and services `<job>-<role lower-case>-<index>`, in a job
-//! that has a runtime id `<job>-<role lower-case>-<runtime id>-<index>`.
+//! that has a runtime id `<job>-<role lower-case>-<runtime id>-<index>`. An older operator cut the
+//! job's name there, and its pods have five random characters more.
 
 use crate::job::{Job, Replica};
 use crate::role::RoleTable;
+
+/// Characters that older operators left of a job's name.
+const CUT: usize = 40;
+/// Random characters at the end of the names of their pods.
+const RANDOM: usize = 5;
 
 /// Name of a replica's pod and service.
 pub fn replica(job: &Job, replica: Replica) -> String {
@@ -54,7 +60,42 @@ pub fn parts<'a>(
     let canonical = digits == "0" || !digits.starts_with(['0', '+']);
     let lower = !role.bytes().any(|byte| byte.is_ascii_uppercase());
     let role = table.find(role).filter(|_| canonical && lower)?;
-    Some((Replica { role, index }, run))
+    let is_id = run.is_none_or(|run| !run.is_empty() && !run.contains('-'));
+    is_id.then_some((Replica { role, index }, run))
+}
+
+/// The replica that a pod of that name is, whoever has made it, as [`parts`] says.
+pub fn of_pod<'a>(
+    table: &RoleTable,
+    job: &str,
+    name: &'a str,
+) -> Option<(Replica, Option<&'a str>)> {
+    parts(table, job, name).or_else(|| of_older_pod(table, job, name))
+}
+
+/// The same of a name that an older operator gave.
+pub(crate) fn of_older_pod<'a>(
+    table: &RoleTable,
+    job: &str,
+    name: &'a str,
+) -> Option<(Replica, Option<&'a str>)> {
+    table.mark()?;
+    let (name, random) = name.rsplit_once('-')?;
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_random = random.len() == RANDOM && random.bytes().all(plain);
+    let parts = parts(table, cut(job), name).filter(|_| is_random);
+    parts.filter(|(_, run)| run.is_some())
+}
+
+/// The replica that a service of `job` stands for whose name an older operator has cut.
+pub(crate) fn parse_cut(job: &Job, name: &str) -> Option<Replica> {
+    job.table.mark()?;
+    let (replica, run) = parts(job.table, cut(&job.meta.name), name)?;
+    (run.is_some() && run == job.meta.run.as_deref()).then_some(replica)
+}
+
+fn cut(job: &str) -> &str {
+    job.get(..CUT).unwrap_or(job)
 }
 
 /// The name of the job that a replica's object of that name is of, in an API whose jobs all have a

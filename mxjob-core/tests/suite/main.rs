@@ -40,6 +40,8 @@ mod older_plan;
 mod older_promises;
 mod older_size;
 mod older_worlds;
+mod plan_adopted;
+mod plan_adopted_names;
 mod plan_conditions;
 mod plan_contract;
 mod plan_events;

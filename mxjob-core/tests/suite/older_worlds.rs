@@ -2,10 +2,11 @@
 
 use crate::lists::table;
 use crate::support::{MX, Set, World};
+use jiff::Timestamp;
 use mxjob_core::api::Version;
 use mxjob_core::check::{list_rules, structure};
 use mxjob_core::conversion::convert;
-use mxjob_core::model::StoredJob;
+use mxjob_core::model::{Cluster, Part, Preconditions, StoredJob};
 use mxjob_core::{Job, MxRole, ReplicaRole, RoleTable};
 use serde_json::{Value, json};
 
@@ -60,6 +61,26 @@ pub(crate) fn problems(manifest: &Value) -> String {
 pub(crate) fn world(manifest: &Value) -> World {
     let (table, stored) = stored(manifest);
     World::running(Set { table, ..MX }, stored)
+}
+
+/// A job that its first operator has left in that phase, with what `leave` puts beside it.
+pub(crate) fn left(
+    manifest: &Value,
+    phase: &str,
+    state: &str,
+    leave: impl FnOnce(&Job, &mut Cluster, Timestamp),
+) -> World {
+    let mut manifest = manifest.clone();
+    manifest["status"] = json!({"phase": phase, "state": state});
+    let (table, stored) = stored(&manifest);
+    let name = manifest["metadata"]["name"].as_str().unwrap();
+    let status = Job::read(table, &stored).status;
+    World::left(Set { table, ..MX }, stored, |cluster, now| {
+        let any = Preconditions::default();
+        let write = |job: &mut StoredJob| *job.status_mut() = status;
+        let written = cluster.server.update(name, &any, Part::Status, write);
+        leave(written.unwrap().job(), cluster, now);
+    })
 }
 
 /// Its status as the group shows it.

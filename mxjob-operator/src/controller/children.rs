@@ -134,8 +134,7 @@ impl Operator {
         permit: Permit,
         target: &Target,
     ) -> Result<(), Refusal> {
-        let is_job = key.table().children() == Children::Jobs;
-        if is_job {
+        if key.table().children() == Children::Jobs {
             let how = DeleteParams::foreground();
             let deleted = self.cluster.delete::<BatchJob>(key, permit, target, how);
             deleted.await?;
@@ -144,13 +143,7 @@ impl Operator {
             let deleted = self.cluster.delete::<Pod>(key, permit, target, how);
             deleted.await?;
         }
-        if let Some(scope) = self.shared.world().scope(key) {
-            if is_job {
-                scope.batch.doom(key, &target.name, &target.uid);
-            } else {
-                scope.pods.doom(key, &target.name, &target.uid);
-            }
-        }
+        self.shared.world().doom_pod(key, target);
         Ok(())
     }
 

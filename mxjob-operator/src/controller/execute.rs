@@ -11,13 +11,13 @@ use mxjob_core::Job;
 use mxjob_core::job::{Attempt, Replica};
 use mxjob_core::plan::{Action, ConfigMapView, ServiceView, Target};
 use mxjob_core::role::Children;
-use mxjob_core::wiring::{self, Addresses, Wiring};
+use mxjob_core::wiring::{self, Addresses, Wiring, names};
 use tokio::time::Instant;
 
 use super::cluster::Refusal;
 use super::key::JobKey;
 use super::reconcile::Operator;
-use super::stranger::Stranger;
+use super::stranger::{Id, Stranger};
 use super::throttle::Permit;
 use super::unsaid::Unsaid;
 use super::watch;
@@ -185,8 +185,14 @@ impl Worker<'_> {
                     ..ObjectMeta::default()
                 };
                 if operator.mark_child(key, permit, target, &meta).await? {
+                    let id = Id::Pod(target.name.clone());
+                    self.operator.shared.world().strangers.part(key, &id);
                     let (namespace, job, pod) = (&key.namespace, &key.name, &target.name);
-                    tracing::warn!(%namespace, %job, %pod, "somebody took labels off the pod: they are back");
+                    if target.name == names::replica(self.job, *replica) {
+                        tracing::warn!(%namespace, %job, %pod, "somebody took labels off the pod: they are back");
+                    } else {
+                        tracing::info!(%namespace, %job, %pod, "the pod of an older operator has this one's labels");
+                    }
                 }
             }
             Action::AdoptPod(replica, target) => {
@@ -209,9 +215,7 @@ impl Worker<'_> {
                 cluster
                     .delete::<Service>(key, permit, target, DeleteParams::background())
                     .await?;
-                if let Some(scope) = self.operator.shared.world().scope(key) {
-                    scope.services.doom(key, &target.name, &target.uid);
-                }
+                self.operator.shared.world().doom_service(key, target);
             }
             Action::DeleteConfigMap(target) => {
                 cluster

@@ -128,6 +128,13 @@ impl Strangers {
         }
     }
 
+    /// Its deletion was answered: what became of it is to be looked at before it is deleted again.
+    pub(super) fn look_soon(&mut self, job: &JobKey, id: &Id) {
+        if let Some(met) = self.by_job.get_mut(job).and_then(|known| known.get_mut(id)) {
+            met.look_again = Instant::now();
+        }
+    }
+
     /// The name is free again.
     pub(super) fn part(&mut self, job: &JobKey, id: &Id) {
         if let Some(known) = self.by_job.get_mut(job) {

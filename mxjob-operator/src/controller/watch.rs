@@ -50,15 +50,31 @@ struct View<K, V> {
     item: fn(&'static RoleTable, &K) -> V,
 }
 
+const POD: View<Pod, PodView> = View {
+    job: jobs_own::<Pod>,
+    item: pod,
+};
+const SERVICE: View<Service, ServiceView> = View {
+    job: jobs_own::<Service>,
+    item: |table, service| ServiceView::of(service, table),
+};
+
 /// Starts to follow everything, in tasks of their own.
 pub(super) fn start(client: &Client, shared: &Arc<Shared>) {
     let all = Config::default().page_size(PAGE);
     let watched = shared.world().watched();
     for (table, namespace) in watched {
         let within = namespace.as_deref();
-        let ours = format!("{}={}", labels::OPERATOR, table.operator());
-        let ours = all.clone().labels(&ours);
-        let children = mark(table).map_or_else(|| ours.clone(), |mark| all.clone().labels(mark));
+        let operator = (labels::OPERATOR, table.operator());
+        let ours = all
+            .clone()
+            .labels(&format!("{}={}", operator.0, operator.1));
+        if let Some(mark) = table.mark() {
+            let older = format!("{mark}=,{}!={}", operator.0, operator.1);
+            follow_older(client, shared, table, within, &all.clone().labels(&older));
+        }
+        let children =
+            batch_mark(table).map_or_else(|| ours.clone(), |mark| all.clone().labels(mark));
         let jobs = Follower::new(shared, table, within, table.crd.plural, |scope| {
             &mut scope.jobs
         });
@@ -73,14 +89,6 @@ pub(super) fn start(client: &Client, shared: &Arc<Shared>) {
             job: itself,
             item: stored,
         };
-        let pod_view = View {
-            job: jobs_own::<Pod>,
-            item: pod,
-        };
-        let service_view = View {
-            job: jobs_own::<Service>,
-            item: |table, service| ServiceView::of(service, table),
-        };
         let config_map_view = View {
             job: jobs_own::<ConfigMap>,
             item: |_, config_map| ConfigMapView::of(config_map),
@@ -94,18 +102,36 @@ pub(super) fn start(client: &Client, shared: &Arc<Shared>) {
             };
             tokio::spawn(batch.follow(objects(client, within), children.clone(), view));
         }
-        tokio::spawn(pods.follow(objects(client, within), children.clone(), pod_view));
-        tokio::spawn(services.follow(objects(client, within), children, service_view));
+        tokio::spawn(pods.follow(objects(client, within), children.clone(), POD));
+        tokio::spawn(services.follow(objects(client, within), children, SERVICE));
         tokio::spawn(config_maps.follow(objects(client, within), ours.clone(), config_map_view));
     }
 }
 
 /// The label by which replicas' objects are watched that may be an older operator's, whose pods are
 /// those of its Jobs; `None`: they are this operator's own.
-fn mark(table: &RoleTable) -> Option<&'static str> {
+fn batch_mark(table: &RoleTable) -> Option<&'static str> {
     let legacy = table.crd.legacy;
     let legacy = legacy.filter(|_| table.children() == Children::Jobs);
     legacy.and_then(Legacy::mark)
+}
+
+/// Follows what an older operator has made, until it has this one's labels.
+fn follow_older(
+    client: &Client,
+    shared: &Arc<Shared>,
+    table: &'static RoleTable,
+    within: Option<&str>,
+    older: &Config,
+) {
+    let pods = Follower::new(shared, table, within, "older pods", |scope| {
+        &mut scope.older_pods
+    });
+    let services = Follower::new(shared, table, within, "older services", |scope| {
+        &mut scope.older_services
+    });
+    tokio::spawn(pods.follow(objects(client, within), older.clone(), POD));
+    tokio::spawn(services.follow(objects(client, within), older.clone(), SERVICE));
 }
 
 fn objects<K>(client: &Client, namespace: Option<&str>) -> Api<K>
@@ -138,7 +164,7 @@ pub(super) fn is_watched<K: Resource>(job: &JobKey, object: &K) -> bool {
 /// Whether the watch of what stands for replicas shows the object as one of the job's.
 pub(super) fn shows<K: Resource>(job: &JobKey, object: &K) -> bool {
     let table = job.table();
-    match mark(table) {
+    match batch_mark(table) {
         Some(mark) => {
             object.labels().contains_key(mark) && jobs_own(table, object).as_ref() == Some(job)
         }
@@ -320,6 +346,10 @@ mod tests {
             scope.services.finish();
             scope.config_maps.begin();
             scope.config_maps.finish();
+            scope.older_pods.begin();
+            scope.older_pods.finish();
+            scope.older_services.begin();
+            scope.older_services.finish();
         }
         follower.complain(&failed(503), 1);
         assert!(!shared.world().is_synced());

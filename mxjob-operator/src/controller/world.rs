@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use mxjob_core::conversion::Stored;
-use mxjob_core::plan::{BatchView, ConfigMapView, Observed, PodView, ServiceView};
+use mxjob_core::plan::{BatchView, ConfigMapView, Observed, PodView, ServiceView, Target};
 use mxjob_core::role::Children;
 use mxjob_core::{Job, RoleTable};
 use tokio::time::Instant;
 
 use super::key::JobKey;
 use super::shelf::{Item, Shelf};
-use super::stranger::Strangers;
+use super::stranger::{Id, Strangers};
 
 /// A job as it was read, and the version it was read at.
 #[derive(Clone, Debug)]
@@ -130,6 +130,10 @@ pub(super) struct Scope {
     pub(super) batch: Shelf<BatchView>,
     pub(super) services: Shelf<ServiceView>,
     pub(super) config_maps: Shelf<ConfigMapView>,
+    /// Those that an older operator made and that have not got this one's labels.
+    pub(super) older_pods: Shelf<PodView>,
+    /// The same of services.
+    pub(super) older_services: Shelf<ServiceView>,
 }
 
 impl Scope {
@@ -144,11 +148,13 @@ impl Scope {
 
     /// Every list has been complete at least once.
     fn is_synced(&self) -> bool {
+        let had_older = self.table.mark().is_some();
         self.jobs.is_synced()
             && self.pods.is_synced()
             && (self.table.children() != Children::Jobs || self.batch.is_synced())
             && self.services.is_synced()
             && self.config_maps.is_synced()
+            && (!had_older || (self.older_pods.is_synced() && self.older_services.is_synced()))
     }
 
     /// Its API is not there, nor was before.
@@ -176,6 +182,8 @@ impl World {
             batch: Shelf::default(),
             services: Shelf::default(),
             config_maps: Shelf::default(),
+            older_pods: Shelf::default(),
+            older_services: Shelf::default(),
         };
         // An environment variable that is set to nothing means none.
         let distinct: HashSet<&String> =
@@ -256,7 +264,9 @@ impl World {
         let scope = self.scope(key)?;
         let stored = scope.jobs.of(key).next()?;
         let mut pods = scope.children(key);
+        join(&mut pods, scope.older_pods.of(key));
         let mut services: Vec<_> = scope.services.of(key).collect();
+        join(&mut services, scope.older_services.of(key));
         let mut config_maps: Vec<_> = scope.config_maps.of(key).collect();
         self.strangers
             .add_to(key, &mut pods, &mut services, &mut config_maps);
@@ -268,6 +278,26 @@ impl World {
         })
     }
 
+    /// The deletion of a pod was answered.
+    pub(super) fn doom_pod(&mut self, job: &JobKey, pod: &Target) {
+        self.strangers.look_soon(job, &Id::Pod(pod.name.clone()));
+        if let Some(scope) = self.scope(job) {
+            scope.pods.doom(job, &pod.name, &pod.uid);
+            scope.older_pods.doom(job, &pod.name, &pod.uid);
+            scope.batch.doom(job, &pod.name, &pod.uid);
+        }
+    }
+
+    /// The deletion of a service was answered.
+    pub(super) fn doom_service(&mut self, job: &JobKey, service: &Target) {
+        self.strangers
+            .look_soon(job, &Id::Service(service.name.clone()));
+        if let Some(scope) = self.scope(job) {
+            scope.services.doom(job, &service.name, &service.uid);
+            scope.older_services.doom(job, &service.name, &service.uid);
+        }
+    }
+
     /// Forgets what was written and never confirmed; returns the jobs to look at again.
     pub(super) fn expire(&mut self, now: Instant) -> HashSet<JobKey> {
         let mut jobs = HashSet::new();
@@ -277,7 +307,20 @@ impl World {
             jobs.extend(scope.batch.expire(now));
             jobs.extend(scope.services.expire(now));
             jobs.extend(scope.config_maps.expire(now));
+            jobs.extend(scope.older_pods.expire(now));
+            jobs.extend(scope.older_services.expire(now));
         }
         jobs
     }
+}
+
+/// Adds what only the watch of an older operator's objects shows. What has got its labels is there
+/// twice until both watches have said so.
+fn join<V: Item>(known: &mut Vec<V>, older: impl Iterator<Item = V>) {
+    let older: Vec<V> = older.collect();
+    if older.is_empty() {
+        return;
+    }
+    let uids: HashSet<String> = known.iter().map(|one| one.uid().to_owned()).collect();
+    known.extend(older.into_iter().filter(|one| !uids.contains(one.uid())));
 }

@@ -7,6 +7,9 @@ use crate::problem::Problem;
 use crate::role::RoleTable;
 use crate::schema::Place;
 
+/// Where mistakes of names stand.
+pub(crate) const NAME: &str = "metadata.name";
+
 /// Most characters of a DNS label (RFC 1123), and so of a pod's host name and of a service's name.
 pub(super) const LABEL: usize = 63;
 
@@ -44,7 +47,7 @@ pub(super) fn label_of(name: &str, known: bool) -> Vec<Problem> {
     let broken = !known && !is_label(name);
     let message = || format!("{name:?} {LABEL_MESSAGE}");
     broken
-        .then(|| Problem::error("metadata.name", message()))
+        .then(|| Problem::error(NAME, message()))
         .into_iter()
         .collect()
 }
@@ -124,7 +127,7 @@ pub(crate) fn too_long(
     let long = names.filter(|(_, name)| name.chars().count() > LABEL);
     long.map(|(key, name)| {
         Problem::error(
-            "metadata.name",
+            NAME,
             format!("the name of the last pod of {key}, {name}, {TOO_LONG}"),
         )
     })

@@ -91,7 +91,7 @@ fn one_pod_each(life: &Life<'_>) -> Verdict {
 /// By its name, with whatever runtime id: labels can be edited.
 fn replica_of(life: &Life<'_>, pod: &Pod) -> Option<Replica> {
     let name = pod.metadata.name.as_deref()?;
-    let (replica, _) = names::parts(life.set.table, &life.job.meta.name, name)?;
+    let (replica, _) = names::of_pod(life.set.table, &life.job.meta.name, name)?;
     Some(replica)
 }
 
@@ -109,7 +109,8 @@ fn is_called_right(life: &Life<'_>, job: &Job) -> Verdict {
         .chain(services.map(|one| &one.metadata))
         .filter_map(|meta| meta.name.as_deref());
     for name in names {
-        if name != job.meta.name && names::parse(job, name).is_none() {
+        let run = names::of_pod(job.table, &job.meta.name, name).map(|(_, run)| run);
+        if name != job.meta.name && run != Some(job.meta.run.as_deref()) {
             return Err(format!("{name} is not called as {:?} says", job.meta.run));
         }
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use mxjob_core::job::{Job, Replica};
-use mxjob_core::model::{Cluster, Done, Fault, Kind, Leader, News, Report, Work};
+use mxjob_core::model::{
+    Cluster, Done, Fault, Kind, Leader, News, Part, Preconditions, Report, StoredJob, Work,
+};
 use mxjob_core::plan::Action;
 use mxjob_core::wiring::Addresses;
 use serde_json::json;
@@ -13,7 +15,7 @@ use serde_json::json;
 use super::history::History;
 use super::invariants;
 use super::schedule::{Op, Schedule};
-use crate::support::Set;
+use crate::support::{Set, left};
 
 /// Looks after which a planner that was left alone must want nothing more.
 const LOOKS: usize = 16;
@@ -69,6 +71,9 @@ impl<'a> Life<'a> {
             seconds: BTreeSet::new(),
         };
         life.create();
+        if schedule.left {
+            life.leave();
+        }
         life.leaders = (0..schedule.leaders).map(|_| life.leader()).collect();
         life
     }
@@ -86,6 +91,38 @@ impl<'a> Life<'a> {
         self.job = self.cluster.job().unwrap().clone();
         self.history.uid = self.job.meta.uid.clone();
         self.own.insert(self.history.uid.clone());
+    }
+
+    /// An older operator has left the job with its pods, of which some run and some have failed beside the
+    /// one that took their place.
+    fn leave(&mut self) {
+        let job = self.job.clone();
+        let Some(spec) = job.spec.as_ref().ok().filter(|_| job.meta.run.is_some()) else {
+            return;
+        };
+        let any = Preconditions::default();
+        let accepted = |job: &mut StoredJob| {
+            let created = json!([{"type": "Created", "status": "True"}]);
+            job.status_mut().conditions = serde_json::from_value(created).unwrap();
+        };
+        let server = &mut self.cluster.server;
+        server.update("demo", &any, Part::Status, accepted).unwrap();
+        for (at, replica) in spec.replicas().enumerate() {
+            let service = left::service(&job, replica);
+            self.cluster.server.create(service, self.now).unwrap();
+            if at % 4 == 1 {
+                self.listen();
+                let failed = left::pod(&job, replica, "zzzzz");
+                let failed = self.cluster.create_pod(failed, self.now).unwrap();
+                // The node has had it.
+                drop(self.cluster.poll_work());
+                let (uid, code, reason) = (uid(&failed).unwrap(), 1, None);
+                self.cluster
+                    .report(self.now, Report::Exited { uid, code, reason });
+            }
+            let pod = left::pod(&job, replica, "12345");
+            self.cluster.create_pod(pod, self.now).unwrap();
+        }
     }
 
     fn leader(&self) -> Leader {

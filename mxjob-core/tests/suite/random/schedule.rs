@@ -63,6 +63,8 @@ pub(crate) struct Schedule {
     pub(crate) manifest: Value,
     pub(crate) debounced: bool,
     pub(crate) leaders: usize,
+    /// An older operator has made its first pods, if it is a job of such a one.
+    pub(crate) left: bool,
     pub(crate) ops: Vec<Op>,
 }
 
@@ -286,6 +288,7 @@ pub(crate) fn schedule() -> impl Strategy<Value = Schedule> {
                 manifest: manifest(set, shape, &policies),
                 debounced,
                 leaders,
+                left: ops.len() % 2 == 1,
                 ops,
             }
         })

@@ -1,5 +1,6 @@
 //! A job in a model cluster, driven by hand: the tests' language.
 
+pub(crate) mod left;
 mod look;
 mod sets;
 
@@ -40,7 +41,26 @@ impl World {
         Self::on(cluster.debounced(), set, manifest)
     }
 
+    /// A job that an older operator has left: what `leave` puts beside it is there before the first look.
+    pub(crate) fn left(
+        set: Set,
+        manifest: Value,
+        leave: impl FnOnce(&mut Cluster, Timestamp),
+    ) -> Self {
+        let cluster = Cluster::new(set.table, Addresses::Cluster);
+        Self::beside(cluster, set, manifest, leave)
+    }
+
     fn on(cluster: Cluster, set: Set, manifest: Value) -> Self {
+        Self::beside(cluster, set, manifest, |_, _| {})
+    }
+
+    fn beside(
+        cluster: Cluster,
+        set: Set,
+        manifest: Value,
+        leave: impl FnOnce(&mut Cluster, Timestamp),
+    ) -> Self {
         let mut world = Self {
             set,
             cluster,
@@ -52,6 +72,7 @@ impl World {
             obedient: true,
         };
         world.cluster.create_job(manifest, world.now).unwrap();
+        leave(&mut world.cluster, world.now);
         world.settle();
         world
     }
@@ -212,7 +233,8 @@ impl World {
         };
         let replica = |pod: &k8s_openapi::api::core::v1::Pod| {
             let name = pod.metadata.name.as_deref().unwrap();
-            names::parse(self.cluster.job().unwrap(), name).unwrap()
+            let job = &self.cluster.job().unwrap().meta.name;
+            names::of_pod(self.set.table, job, name).unwrap().0
         };
         self.cluster.pods().filter(runs).map(replica).collect()
     }
