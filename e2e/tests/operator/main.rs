@@ -36,6 +36,7 @@ mod restarts;
 mod start;
 mod states;
 mod taken;
+mod taken_over;
 mod takeover;
 mod v1alpha1;
 mod versions;
