@@ -30,6 +30,8 @@ mod older_group;
 #[cfg(feature = "real-node")]
 mod real_node;
 #[cfg(feature = "real-node")]
+mod real_node_older;
+#[cfg(feature = "real-node")]
 mod real_node_tune;
 mod refused;
 mod restarts;
