@@ -54,6 +54,22 @@ fn the_digits_are_learned_by_one_process() {
     assert!(accuracy("worker-0", &ended.out) >= 0.95, "{ended:#?}");
 }
 
+// contract: 12.8
+// promise: P25, P74
+#[test]
+fn the_digits_are_learned_by_a_job_of_v1beta1() {
+    let machine = Machine::with_example("train");
+    let job = Job::of_example("train/digits.yaml").with("/apiVersion", "kubeflow.org/v1beta1");
+    let ended = machine.run(&job).end().assert_code(0);
+    for worker in ["worker-0", "worker-1"] {
+        assert!(accuracy(worker, &ended.out) >= 0.95, "{ended:#?}");
+    }
+    assert!(machine.path("out/digits.params").is_file());
+    ended
+        .assert_row("worker-1", ["Succeeded", "0", "0"])
+        .assert_row("scheduler-0", ["Succeeded", "0", "0"]);
+}
+
 // contract: 12.25
 #[test]
 fn the_digits_are_learned_by_a_local_job_of_the_oldest_group() {

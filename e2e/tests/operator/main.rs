@@ -33,12 +33,16 @@ mod older_group;
 #[cfg(feature = "real-node")]
 mod real_node;
 #[cfg(feature = "real-node")]
+mod real_node_older;
+#[cfg(feature = "real-node")]
 mod real_node_tune;
 mod refused;
 mod restarts;
 mod start;
 mod states;
 mod taken;
+mod taken_over;
+mod takeover;
 mod v1alpha1;
 mod versions;
 mod watch;

@@ -1,8 +1,11 @@
 //! What was wrong with the older operators, or promised by them, and takes a server to see.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, ensure};
 use e2e::ScriptedKubelet;
-use kube::api::{DeleteParams, ListParams};
+use e2e::proxy::{Proxy, Rule};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::json;
 
 use crate::bench::{Bench, Operator, training, with};
@@ -91,5 +94,35 @@ async fn jobs_stay_as_they_are_when_the_operator_starts_again() -> Result<()> {
         [status("good").await?, status("bad").await?] == before,
         "{before:?}"
     );
+    Ok(())
+}
+
+// defect: D14
+#[tokio::test]
+async fn after_failures_and_many_changes_news_of_a_pod_are_seen_at_once() -> Result<()> {
+    let (bench, plane) = Bench::shared("prompt").await?;
+    let proxy = Proxy::start(plane).await?;
+    let not_written = || Rule::on("patch", "mxjobs/status").named("digits");
+    // The wait after the fourth is about four seconds, that after a fifth would be eight.
+    proxy.add(not_written().times(4));
+    let _operator = Operator::start_through(&proxy, &bench.namespace)?;
+    let kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    bench.create(&training("digits", 0, 1)).await?;
+    bench.phase("digits", "Running").await?;
+    let plain = PatchParams::default();
+    for round in 0..50 {
+        let note = json!({"metadata": {"annotations": {"round": round.to_string()}}});
+        let note = Patch::Merge(note);
+        bench.jobs.patch("digits", &plain, &note).await?;
+        bench.pods.patch("digits-worker-0", &plain, &note).await?;
+    }
+    proxy.add(not_written().times(1));
+    for pod in ["digits-worker-0", "digits-scheduler-0"] {
+        kubelet.succeed(pod).await?;
+    }
+    let ended = Instant::now();
+    bench.phase("digits", "Succeeded").await?;
+    let seen = ended.elapsed();
+    ensure!(seen < Duration::from_secs(4), "after {seen:?}");
     Ok(())
 }

@@ -136,8 +136,8 @@ fn replicas(
 }
 
 /// To v1, what the old words say of it: that a job was accepted, and that it has ended. An end is
-/// final, whatever the phase.
-pub(super) fn up(form: &ListForm, status: &Value) -> Value {
+/// final, whatever the phase; of phase Failed alone it is that of a job that never was valid.
+pub(super) fn up(table: &RoleTable, form: &ListForm, status: &Value) -> Value {
     let Some(fields) = status.as_object() else {
         return status.clone();
     };
@@ -162,9 +162,16 @@ pub(super) fn up(form: &ListForm, status: &Value) -> Value {
         message: None,
         ..condition(ConditionType::Created)
     };
+    let mut ended = end.map(condition);
+    if let Some(failed) = &mut ended
+        && text("phase") == FAILED
+        && failed.kind == ConditionType::Failed.name()
+    {
+        failed.reason = Some(table.crd.invalid_reason());
+    }
     let phase = end.unwrap_or(ConditionType::Created);
     json!(JobStatus {
-        conditions: [created].into_iter().chain(end.map(condition)).collect(),
+        conditions: [created].into_iter().chain(ended).collect(),
         phase: Some(phase.name().to_owned()),
         ..own
     })

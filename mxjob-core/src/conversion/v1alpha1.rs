@@ -105,7 +105,7 @@ pub(super) fn up(table: &RoleTable, form: &ListForm, content: &Sections) -> Sect
         None => {}
     }
     if let Some(status) = content.get(STATUS) {
-        v1.insert(STATUS.to_owned(), phase::up(form, status));
+        v1.insert(STATUS.to_owned(), phase::up(table, form, status));
     }
     v1
 }

@@ -1,5 +1,9 @@
 //! What a job that was made at an older version is promised beyond what v1 can say.
 
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::PodSpec;
+
 use super::{Replica, Spec};
 use crate::api::v1alpha1::CONDITIONS;
 use crate::conversion::Said;
@@ -58,11 +62,37 @@ pub(super) fn apply(
         milestones: said.form.shows(CONDITIONS),
     };
     for role in &mut spec.roles {
+        if let Some(pod) = &mut Arc::make_mut(&mut role.template).spec {
+            without_repetitions(pod);
+        }
         let pod = role.template.spec.as_ref();
         let policy = pod.and_then(|pod| pod.restart_policy.as_deref());
         role.own_restart = policy.and_then(RestartPolicy::of_pods);
     }
     Ok(spec)
+}
+
+/// The first operators added the volumes of an accelerator to the stored template, some of them again
+/// whenever they started. The API server takes no pod that has one twice.
+fn without_repetitions(pod: &mut PodSpec) {
+    if let Some(volumes) = &mut pod.volumes {
+        once(volumes);
+    }
+    let init = pod.init_containers.iter_mut().flatten();
+    for container in pod.containers.iter_mut().chain(init) {
+        if let Some(mounts) = &mut container.volume_mounts {
+            once(mounts);
+        }
+    }
+}
+
+/// Takes what is there already out of the list. Two of one name that differ are a mistake to be told.
+fn once<T: PartialEq>(list: &mut Vec<T>) {
+    for item in std::mem::take(list) {
+        if !list.contains(&item) {
+            list.push(item);
+        }
+    }
 }
 
 fn chief(table: &'static RoleTable, said: &Said, spec: &Spec) -> Result<Replica, Problem> {

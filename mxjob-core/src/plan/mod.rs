@@ -13,6 +13,7 @@ mod draft;
 mod failure;
 mod finish;
 mod indexes;
+mod inherited;
 mod look;
 mod memory;
 mod milestones;
@@ -163,6 +164,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
         return Plan::default();
     }
     let mut draft = Draft::new(job, now);
+    inherited::complete(&mut draft);
     let world = World::of(observed);
     match &job.spec {
         Ok(spec) if job.status.is_finished() => {

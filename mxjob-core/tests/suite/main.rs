@@ -39,6 +39,7 @@ mod older_objects;
 mod older_plan;
 mod older_promises;
 mod older_size;
+mod older_taken_over;
 mod older_worlds;
 mod plan_adopted;
 mod plan_adopted_names;

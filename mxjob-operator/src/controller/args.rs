@@ -28,6 +28,10 @@ pub(crate) struct OperatorArgs {
     #[arg(long, env = "MXJOB_INSTALL_CRDS")]
     pub(crate) install_crds: bool,
 
+    /// Start although a Deployment of an older operator, which looks after the same jobs, is ready
+    #[arg(long, env = "MXJOB_FORCE_TAKEOVER")]
+    pub(crate) force_takeover: bool,
+
     /// Where the cluster is [default: KUBECONFIG, USE_KUBE_CONFIG, the pod's service account,
     /// ~/.kube/config]
     #[arg(long, env = "MXJOB_KUBECONFIG", value_name = "FILE")]

@@ -24,6 +24,7 @@ mod shared;
 mod shelf;
 mod stop;
 mod stranger;
+mod takeover;
 mod throttle;
 mod unsaid;
 mod watch;
@@ -78,6 +79,9 @@ enum OperatorError {
     /// The webhook cannot show who it is.
     #[error(transparent)]
     Identity(#[from] IdentityError),
+    /// Somebody else looks after the jobs.
+    #[error(transparent)]
+    Rivals(#[from] takeover::Rivals),
     /// The CustomResourceDefinition was to be installed and could not be.
     #[error(transparent)]
     Crd(#[from] crd::CrdError),
@@ -115,11 +119,9 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
     let webhook = hook(args, apis, &metrics, &stop).await?;
     let throttle = Throttle::default();
     let client = client::connect(args.kubeconfig.as_deref(), &throttle, &metrics).await?;
-    if args.install_crds {
-        tokio::select! {
-            installed = install(&client, apis, webhook.as_ref()) => installed?,
-            () = stop.due() => return Ok(()),
-        }
+    tokio::select! {
+        ready = prepare(args, &client, apis, webhook.as_ref()) => ready?,
+        () = stop.due() => return Ok(()),
     }
     let (recorder, last_words) = Recorder::start(client.clone(), throttle.clone());
     tracing::info!(version = env!("CARGO_PKG_VERSION"), apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
@@ -142,6 +144,20 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
         tracing::warn!("not every event was sent, or not every conversion answered");
     }
     tracing::info!("mxjob operator has stopped");
+    Ok(())
+}
+
+/// What comes before the first look at a job.
+async fn prepare(
+    args: &OperatorArgs,
+    client: &Client,
+    apis: &[&'static RoleTable],
+    webhook: Option<&Webhook>,
+) -> Result<(), OperatorError> {
+    takeover::check(client, apis, &args.namespace, args.force_takeover).await?;
+    if args.install_crds {
+        install(client, apis, webhook).await?;
+    }
     Ok(())
 }
 

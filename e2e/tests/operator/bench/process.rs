@@ -7,9 +7,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use e2e::ControlPlane;
 use e2e::deadline::{self, Seen};
 use e2e::proxy::Proxy;
+use e2e::{ControlPlane, User};
 use tempfile::TempDir;
 
 use super::PATIENCE;
@@ -29,6 +29,12 @@ impl Operator {
     /// Starts one with these arguments.
     pub(crate) fn start_with(plane: &ControlPlane, arguments: &[&str]) -> Result<Self> {
         Self::start_program(env!("CARGO_BIN_EXE_e2e-mxjob"), plane, arguments)
+    }
+
+    /// Starts one with these arguments and the rights of `user`.
+    pub(crate) fn start_as(plane: &ControlPlane, user: User, arguments: &[&str]) -> Result<Self> {
+        let program = env!("CARGO_BIN_EXE_e2e-mxjob");
+        Self::start_at(program, &plane.kubeconfig_as(user), arguments)
     }
 
     /// Starts that program with these arguments.

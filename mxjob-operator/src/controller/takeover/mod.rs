@@ -1,0 +1,217 @@
+//! Beside an older operator that looks after the same jobs this one does not start: each would undo
+//! what the other does.
+
+mod older;
+
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::ListParams;
+use kube::core::Status;
+use kube::{Api, Client};
+use mxjob_core::RoleTable;
+
+use super::backoff;
+use older::{OLDER, Older, Rival};
+
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Other operators look after the jobs, too.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "other operators look after the same jobs, and two would fight over them, each deleting what the other has \
+     made: {}; or start with --force-takeover", listed(.0)
+)]
+pub(super) struct Rivals(Vec<Rival>);
+
+fn listed(rivals: &[Rival]) -> String {
+    let rivals: Vec<_> = rivals.iter().map(ToString::to_string).collect();
+    rivals.join("; ")
+}
+
+/// Looks for older operators of the jobs of these APIs, in these namespaces or in all. It is an error
+/// if there are some, unless they are to be ignored.
+pub(super) async fn check(
+    client: &Client,
+    apis: &[&'static RoleTable],
+    namespaces: &[String],
+    ignored: bool,
+) -> Result<(), Rivals> {
+    let mut rivals = Vec::new();
+    for place in places(client, namespaces) {
+        for older in OLDER.iter().filter(|older| older.is_for(apis)) {
+            match look(&place, older).await {
+                Ok(found) => rivals.extend(found),
+                Err(refused) => {
+                    let Older { name, .. } = older;
+                    tracing::warn!(
+                        error = %refused.message,
+                        "cannot see whether an older operator looks after the same jobs: make sure that no Deployment \
+                         {name} does, or allow to list deployments of apps of that name"
+                    );
+                }
+            }
+        }
+    }
+    if rivals.is_empty() {
+        return Ok(());
+    }
+    if ignored {
+        tracing::warn!(
+            "other operators look after the same jobs: {}",
+            listed(&rivals)
+        );
+        return Ok(());
+    }
+    Err(Rivals(rivals))
+}
+
+/// All Deployments, or those of these namespaces.
+fn places(client: &Client, namespaces: &[String]) -> Vec<Api<Deployment>> {
+    let named = namespaces.iter().filter(|name| !name.is_empty());
+    let named = named.map(|name| Api::namespaced(client.clone(), name));
+    let places: Vec<_> = named.collect();
+    if places.is_empty() {
+        return vec![Api::all(client.clone())];
+    }
+    places
+}
+
+/// The Deployments of its name that look after the jobs; an error: they may not be seen. Whoever gets
+/// no answer asks again.
+async fn look(place: &Api<Deployment>, older: &Older) -> Result<Vec<Rival>, Box<Status>> {
+    // By its name alone: more need not be allowed.
+    let only = ListParams::default().fields(&format!("metadata.name={}", older.name));
+    let mut failures = 0;
+    loop {
+        match place.list(&only).await {
+            Ok(found) => return Ok(found.iter().filter_map(|one| older.rival(one)).collect()),
+            Err(kube::Error::Api(status)) if matches!(status.code, 400..=428 | 430..=499) => {
+                return Err(status);
+            }
+            Err(error) => {
+                failures += 1;
+                if failures == 1 {
+                    tracing::warn!(%error, "cannot look for older operators, trying again");
+                } else {
+                    tracing::debug!(%error, failures, "cannot look for older operators");
+                }
+                tokio::time::sleep(backoff::wait(failures).min(LONGEST_WAIT)).await;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use mxjob_core::{MxRole, ReplicaRole as _};
+    use serde_json::{Value, json};
+    use tower::service_fn;
+
+    use super::*;
+
+    /// What a check says, and asks for, where the server answers the first times with errors.
+    async fn checked(
+        namespaces: &[&str],
+        ignored: bool,
+        errors: &[u16],
+        items: Value,
+    ) -> (Result<(), String>, Vec<String>) {
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (seen, errors) = (asked.clone(), errors.to_vec());
+        let server = service_fn(move |request: Request<Body>| {
+            let mut seen = seen.lock().unwrap();
+            let code = errors.get(seen.len()).copied().unwrap_or(200);
+            let uri = request.uri().to_string();
+            // The answer is of the name that was asked for.
+            let name = uri.split("metadata.name%3D").nth(1).unwrap();
+            let all = items.as_array().unwrap().iter();
+            let named: Vec<_> = all.filter(|one| one["metadata"]["name"] == *name).collect();
+            seen.push(uri.clone());
+            let body = if code == 200 {
+                json!({"metadata": {}, "items": named})
+            } else {
+                json!({"status": "Failure", "code": code, "message": "no", "reason": "Because"})
+            };
+            let answer = Response::builder().status(code);
+            let answer = answer.body(Body::from(body.to_string().into_bytes()));
+            async { answer }
+        });
+        let client = Client::new(server, "default");
+        let namespaces: Vec<_> = namespaces.iter().map(|name| (*name).to_owned()).collect();
+        let answer = check(&client, &[MxRole::TABLE], &namespaces, ignored).await;
+        let asked = asked.lock().unwrap().clone();
+        (answer.map_err(|error| error.to_string()), asked)
+    }
+
+    fn running(name: &str, namespace: &str) -> Value {
+        json!({
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"selector": {}, "template": {"spec": {"containers": [{"name": "x", "image": "x:v1.8.0"}]}}},
+            "status": {"readyReplicas": 1},
+        })
+    }
+
+    // contract: 12.30
+    #[tokio::test]
+    async fn each_rival_is_named_once_with_what_to_do() {
+        let two = json!([
+            running("mx-job-operator", "a"),
+            running("training-operator", "b")
+        ]);
+        let (answer, asked) = checked(&[], false, &[], two.clone()).await;
+        let wanted = "other operators look after the same jobs, and two would fight over them, each deleting what \
+             the other has made: Deployment mx-job-operator in namespace a, ready replicas: 1 (stop it: `kubectl -n a \
+             scale deployment mx-job-operator --replicas=0`); Deployment training-operator in namespace b, ready \
+             replicas: 1 (give it --enable-scheme for its other kinds of jobs alone, or stop it: `kubectl -n b scale \
+             deployment training-operator --replicas=0`); or start with --force-takeover";
+        assert_eq!(answer, Err(wanted.to_owned()));
+        assert_eq!(asked.len(), 3, "{asked:?}");
+        assert!(
+            asked[0].starts_with("/apis/apps/v1/deployments?"),
+            "{asked:?}"
+        );
+        assert_eq!(checked(&[], true, &[], two).await.0, Ok(()));
+        assert_eq!(checked(&[], false, &[], json!([])).await.0, Ok(()));
+    }
+
+    // contract: 12.30
+    #[tokio::test]
+    async fn of_namespaces_that_are_named_each_is_looked_into() {
+        let (answer, asked) = checked(&["one", "two"], false, &[], json!([])).await;
+        assert_eq!((answer, asked.len()), (Ok(()), 6));
+        let within = |name: &str| {
+            let path = format!("/apis/apps/v1/namespaces/{name}/deployments?");
+            asked.iter().filter(|uri| uri.starts_with(&path)).count()
+        };
+        assert_eq!((within("one"), within("two")), (3, 3), "{asked:?}");
+        // A variable that is set to nothing names none.
+        let (_, asked) = checked(&[""], false, &[], json!([])).await;
+        assert!(
+            asked[0].starts_with("/apis/apps/v1/deployments?"),
+            "{asked:?}"
+        );
+    }
+
+    // contract: 12.32
+    #[tokio::test(start_paused = true)]
+    async fn what_may_not_be_seen_is_passed_over_and_no_answer_is_waited_for() {
+        let one = json!([running("mxnet-operator", "a")]);
+        let (answer, asked) = checked(&[], false, &[403, 403, 403], one.clone()).await;
+        assert_eq!((answer, asked.len()), (Ok(()), 3));
+        // The others may be seen.
+        let (answer, _) = checked(&[], false, &[403], one.clone()).await;
+        assert!(
+            answer
+                .unwrap_err()
+                .contains("Deployment mxnet-operator in namespace a")
+        );
+        let (answer, asked) = checked(&[], false, &[503, 429, 500], one).await;
+        assert!(answer.is_err());
+        assert_eq!(asked.len(), 6, "{asked:?}");
+    }
+}
