@@ -68,8 +68,7 @@ impl Throttle {
         granted(receiver).await
     }
 
-    /// Waits until no job has anything to send or under way. One such request at a time does not wait
-    /// so long.
+    /// Waits until no job has anything to send. One such request at a time does not wait so long.
     pub(super) async fn leisure(&self) -> Permit {
         let receiver = {
             let mut state = self.lock();
@@ -147,8 +146,7 @@ async fn granted(receiver: oneshot::Receiver<Permit>) -> Permit {
 impl State {
     /// Whose request is the next.
     fn next(&mut self, now: Instant) -> Option<(oneshot::Sender<Permit>, Option<JobKey>)> {
-        let is_idle = self.lanes.is_empty() && self.under_way.is_empty();
-        let may_be_leisurely = self.leisurely == 0 || is_idle;
+        let may_be_leisurely = self.leisurely == 0 || self.lanes.is_empty();
         let next = may_be_leisurely.then(|| self.leisure.pop_front()).flatten();
         let leisure = next.map(|next| (next, None));
         leisure.or_else(|| self.next_of_jobs(now))

@@ -140,19 +140,6 @@ async fn what_a_job_may_not_send_leaves_no_more_room_for_what_nobody_waits_for()
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_waits_for_takes_nothing_of_the_server_from_a_job() {
-    let throttle = wide();
-    let busy = at_once(&throttle, "a").await.unwrap();
-    let wait = Duration::from_millis(1);
-    let leisure = || tokio::time::timeout(wait, throttle.leisure());
-    let one = leisure().await.unwrap();
-    assert!(leisure().await.is_err());
-    drop(busy);
-    let two = leisure().await.unwrap();
-    drop((one, two));
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_waiter_that_gives_up_takes_no_permit_with_it() {
     let throttle = Throttle::default();
     let job = job("a");
