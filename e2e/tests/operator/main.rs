@@ -26,6 +26,7 @@ mod large;
 mod life;
 mod metrics;
 mod mlkube;
+mod mlkube_left;
 mod mlkube_life;
 mod nonsense;
 mod older_defects;

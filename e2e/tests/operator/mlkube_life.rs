@@ -6,27 +6,27 @@ use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
 use e2e::{ControlPlane, ScriptedKubelet};
 use k8s_openapi::api::batch::v1::Job as BatchJob;
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use kube::core::DynamicObject;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::bench::{Bench, Operator, PATIENCE};
 use crate::mlkube::{apply, jobs, sample};
 
-const DIST: &str = "example-dist-job";
+pub(crate) const DIST: &str = "example-dist-job";
 
 /// A namespace with an operator for the group, and a node.
-struct Life {
-    bench: Bench,
-    jobs: Api<DynamicObject>,
-    batch: Api<BatchJob>,
+pub(crate) struct Life {
+    pub(crate) bench: Bench,
+    pub(crate) jobs: Api<DynamicObject>,
+    pub(crate) batch: Api<BatchJob>,
     kubelet: ScriptedKubelet,
 }
 
 impl Life {
-    async fn new(prefix: &str) -> Result<(Self, &'static ControlPlane)> {
+    pub(crate) async fn new(prefix: &str) -> Result<(Self, &'static ControlPlane)> {
         let (bench, jobs) = jobs(prefix).await?;
         let life = Self {
             jobs,
@@ -37,14 +37,19 @@ impl Life {
         Ok((life, ControlPlane::shared().await?))
     }
 
-    fn serve(&self, plane: &ControlPlane) -> Result<Operator> {
+    pub(crate) fn serve(&self, plane: &ControlPlane) -> Result<Operator> {
         let within = ["--namespace", self.bench.namespace.as_str()];
         let group = ["--api", "mxnet.mlkube.io"];
         Operator::start_with(plane, [group, within].as_flattened())
     }
 
     /// Waits until the job has that phase and state.
-    async fn phase(&self, name: &str, phase: &str, state: &str) -> Result<DynamicObject> {
+    pub(crate) async fn phase(
+        &self,
+        name: &str,
+        phase: &str,
+        state: &str,
+    ) -> Result<DynamicObject> {
         until(&format!("{name} to be {phase}"), PATIENCE, || async {
             let job = self.jobs.get(name).await?;
             let status = &job.data["status"];
@@ -59,14 +64,14 @@ impl Life {
     }
 
     /// The Jobs, by name, with their uids.
-    async fn uids(&self) -> Result<BTreeMap<String, String>> {
+    pub(crate) async fn uids(&self) -> Result<BTreeMap<String, String>> {
         let all = self.batch.list(&ListParams::default()).await?;
         let of = |job: &BatchJob| (job.name_any(), job.uid().unwrap_or_default());
         Ok(all.iter().map(of).collect())
     }
 
     /// The pod of that Job that has not ended.
-    async fn pod(&self, job: &str) -> Result<String> {
+    pub(crate) async fn pod(&self, job: &str) -> Result<String> {
         let ours = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
         until(&format!("a pod of {job}"), PATIENCE, || async {
             let pods = self.bench.pods.list(&ours).await?;
@@ -84,13 +89,13 @@ impl Life {
     }
 
     /// The pod of that Job ends with that code.
-    async fn exit(&self, job: &str, code: i32) -> Result<()> {
+    pub(crate) async fn exit(&self, job: &str, code: i32) -> Result<()> {
         let pod = self.pod(job).await?;
         self.kubelet.fail(&pod, code).await
     }
 
     /// Waits until there are these Jobs and no others.
-    async fn only(&self, names: &[String]) -> Result<()> {
+    pub(crate) async fn only(&self, names: &[String]) -> Result<()> {
         until(&format!("only {names:?}"), PATIENCE, || async {
             let found: Vec<_> = self.uids().await?.into_keys().collect();
             Ok(if found == names {
@@ -258,9 +263,9 @@ async fn a_batch_job_that_somebody_deletes_is_made_anew_when_its_pod_is_gone() -
     let before = life.uids().await?;
     let name = names.first().context("a replica")?;
     let first = life.pod(name).await?;
-    let hold = |held: &[&str]| Patch::Merge(json!({"metadata": {"finalizers": held}}));
+    let finalizers = |all: &[&str]| Patch::Merge(json!({"metadata": {"finalizers": all}}));
     let how = PatchParams::default();
-    let held = hold(&["example.com/held", "batch.kubernetes.io/job-tracking"]);
+    let held = finalizers(&["example.com/held", "batch.kubernetes.io/job-tracking"]);
     life.bench.pods.patch(&first, &how, &held).await?;
     life.batch.delete(name, &DeleteParams::background()).await?;
     // What was before is known by the time that the next job runs.
@@ -269,7 +274,10 @@ async fn a_batch_job_that_somebody_deletes_is_made_anew_when_its_pod_is_gone() -
     apply(&life.jobs, &other).await?;
     let other = life.phase("other", "Running", "Running").await?;
     life.only(&replicas(&other)?).await?;
-    life.bench.pods.patch(&first, &how, &hold(&[])).await?;
+    life.bench
+        .pods
+        .patch(&first, &how, &finalizers(&[]))
+        .await?;
     until("another Job", PATIENCE, || async {
         let now = life.uids().await?;
         let anew = now.get(name) != before.get(name) && now.contains_key(name);
@@ -312,96 +320,6 @@ async fn while_it_is_paused_nothing_is_made() -> Result<()> {
     both.extend(names.clone());
     both.sort();
     life.only(&both).await
-}
-
-/// What the first operator left of the published manifest: Jobs and one service, nobody's.
-async fn left(life: &Life, manifest: &Value) -> Result<BTreeMap<String, String>> {
-    let old = |role: &str, index: u64| {
-        json!({
-            "mxnet.mlkube.io": "", "job_type": role, "runtime_id": "ab12",
-            "task_index": index.to_string(),
-        })
-    };
-    for entry in manifest["spec"]["replicaSpecs"]
-        .as_array()
-        .context("roles")?
-    {
-        let role = entry["mxReplicaType"].as_str().context("a role")?;
-        for index in 0..entry["replicas"].as_u64().context("a number")? {
-            let labels = old(role, index);
-            let name = format!("{DIST}-{}-ab12-{index}", role.to_lowercase());
-            let job = json!({
-                "metadata": {"name": name, "labels": labels},
-                "spec": {"completions": 1, "parallelism": 1, "template": {
-                    "metadata": {"labels": labels}, "spec": entry["template"]["spec"],
-                }},
-            });
-            let job = serde_json::from_value(job)?;
-            life.batch.create(&PostParams::default(), &job).await?;
-        }
-    }
-    let labels = old("SCHEDULER", 0);
-    let service = json!({
-        "metadata": {"name": format!("{DIST}-scheduler-ab12-0"), "labels": labels},
-        "spec": {"selector": labels, "ports": [{"name": "ps-root-port", "port": 9091}]},
-    });
-    let service: Service = serde_json::from_value(service)?;
-    life.bench
-        .services
-        .create(&PostParams::default(), &service)
-        .await?;
-    life.uids().await
-}
-
-// contract: 12.40
-// promise: P70
-#[tokio::test]
-async fn what_the_first_operator_left_goes_on_under_this_one() -> Result<()> {
-    let (life, plane) = Life::new("mlkube-left").await?;
-    let mut manifest = sample("mlkube-v1beta1-dist.yaml")?;
-    manifest["spec"]["RuntimeId"] = json!("ab12");
-    apply(&life.jobs, &manifest).await?;
-    let status = json!({"status": {"phase": "Running", "state": "Running", "reason": ""}});
-    let how = PatchParams::default();
-    life.jobs
-        .patch_status(DIST, &how, &Patch::Merge(status))
-        .await?;
-    let before = left(&life, &manifest).await?;
-    for name in before.keys() {
-        life.pod(name).await?;
-    }
-    let _operator = life.serve(plane)?;
-    let owned = |meta: &kube::core::ObjectMeta, job: &DynamicObject| {
-        let owner = meta.owner_references.iter().flatten().next();
-        owner.map(|owner| &owner.uid) == job.metadata.uid.as_ref()
-    };
-    let job = until("all of it to be the job's", PATIENCE, || async {
-        let job = life.jobs.get(DIST).await?;
-        let batch = life.batch.list(&ListParams::default()).await?;
-        let services = life.bench.services.list(&ListParams::default()).await?;
-        let all = batch.iter().map(|one| &one.metadata);
-        let mut all = all.chain(services.iter().map(|one| &one.metadata));
-        let there = services.items.len() == before.len() && all.all(|meta| owned(meta, &job));
-        Ok(if there {
-            Seen::Done(job)
-        } else {
-            Seen::NotYet(job.data["status"].to_string())
-        })
-    })
-    .await?;
-    ensure!(life.uids().await? == before, "other Jobs");
-    for name in before
-        .keys()
-        .rev()
-        .filter(|name| !name.contains("-server-"))
-    {
-        life.exit(name, 0).await?;
-    }
-    life.phase(DIST, "Done", "Succeeded").await?;
-    ensure!(life.uids().await? == before, "other Jobs");
-    ensure!(job.data["spec"]["RuntimeId"] == "ab12");
-    life.jobs.delete(DIST, &DeleteParams::default()).await?;
-    life.only(&[]).await
 }
 
 // contract: 12.29

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use mxjob_core::Job;
 use mxjob_core::api::v1::ConditionType;
 use mxjob_core::job::Attempt;
@@ -288,7 +289,7 @@ fn a_job_that_somebody_deleted_is_made_anew_and_told_so() {
 // promise: P70
 #[test]
 fn what_the_first_operator_left_without_an_owner_is_adopted() {
-    let old = |meta: &mut k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta| {
+    let old = |meta: &mut ObjectMeta| {
         meta.owner_references = None;
         let labels = meta.labels.as_mut().unwrap();
         let own = ["mxnet.mlkube.io", "job_type", "runtime_id", "task_index"];
@@ -345,8 +346,7 @@ fn what_the_first_operator_left_without_an_owner_is_adopted() {
     life.job.meta.created_at = jiff::Timestamp::from_second(60).ok();
     for (at, second) in [(4, 59), (3, 61)] {
         let time = jiff::Timestamp::from_second(second).unwrap();
-        life.batch[at].metadata.creation_timestamp =
-            Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(time));
+        life.batch[at].metadata.creation_timestamp = Some(Time(time));
     }
     life.pods.clear();
     let adopted = life.plan().actions;
@@ -388,9 +388,7 @@ fn a_job_that_makes_no_pod_keeps_the_job_waiting_and_says_why() {
     for (suspend, reason) in [(None, "NoPod"), (Some(true), "Suspended")] {
         let mut life = Life::running();
         let created = jiff::Timestamp::from_second(900).unwrap();
-        life.batch[4].metadata.creation_timestamp = Some(
-            k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(created),
-        );
+        life.batch[4].metadata.creation_timestamp = Some(Time(created));
         life.batch[4].status = None;
         life.batch[4].spec.as_mut().unwrap().suspend = suspend;
         life.pods.remove(4);

@@ -92,7 +92,8 @@ impl Left {
             let pod: Pod = serde_json::from_value(pod).unwrap();
             PodView::of(&pod, self.table)
         };
-        let service = |service| ServiceView::of(&serde_json::from_value(service).unwrap());
+        let service =
+            |service| ServiceView::of(&serde_json::from_value(service).unwrap(), self.table);
         (
             pods.into_iter().map(pod).collect(),
             services.into_iter().map(service).collect(),
