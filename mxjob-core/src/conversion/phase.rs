@@ -135,6 +135,10 @@ fn replicas(
     }
 }
 
+/// What the first operator of batch Jobs said, started again, of a job that it had begun before: that
+/// goes on.
+const MET_AGAIN: &str = "unexpected MxJob phase";
+
 /// To v1, what the old words say of it: that a job was accepted, and that it has ended. An end is
 /// final, whatever the phase; of phase Failed alone it is that of a job that never was valid.
 pub(super) fn up(table: &RoleTable, form: &ListForm, status: &Value) -> Value {
@@ -145,6 +149,7 @@ pub(super) fn up(table: &RoleTable, form: &ListForm, status: &Value) -> Value {
     let own = of_its_own(form, fields);
     let end = match (text("phase"), text("state")) {
         (_, SUCCEEDED) => Some(ConditionType::Succeeded),
+        (FAILED, "") if text("reason").starts_with(MET_AGAIN) => None,
         (_, FAILED) | (FAILED, _) => Some(ConditionType::Failed),
         (RUNNING, _) => Some(ConditionType::Running),
         ("", _) => return json!(own),

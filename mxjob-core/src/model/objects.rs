@@ -101,7 +101,7 @@ impl Cluster {
         now: Timestamp,
     ) -> Result<Made, ApiError> {
         let made = match action {
-            // Nothing in the model was made by an older operator.
+            // What an older operator left in the model has its owner.
             Action::AdoptPod(..) | Action::AdoptService(..) => None,
             Action::LabelPod(replica, target) => wiring
                 .and_then(|wiring| wiring.pod(*replica, Attempt::default()))

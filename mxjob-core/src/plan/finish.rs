@@ -70,7 +70,7 @@ pub(super) fn clean_up(
     ttl: Option<i64>,
 ) {
     let failed = draft.status.is(ConditionType::Failed);
-    let stays = policy == CleanPodPolicy::None && draft.job.table.children() == Children::Jobs;
+    let stays = policy != CleanPodPolicy::All && draft.job.table.children() == Children::Jobs;
     for pod in world.own_pods().filter(|pod| goes(policy, failed, pod)) {
         // Deleted, it would take the pod with it that failed, and its log.
         if stays && !pod.left_over {

@@ -39,7 +39,8 @@ pub(super) fn edit(
     let size = spec.mode.fixed_membership
         && is_other_size(status, spec)
         && (memory.has_begun() || world.own_pods().any(is_current));
-    let names = world.renamed && world.pods.values().copied().any(is_current);
+    let names =
+        world.renamed && spec.closed.is_none() && world.pods.values().copied().any(is_current);
     size.then_some(Edit::Size)
         .or_else(|| names.then_some(Edit::Names))
 }

@@ -69,11 +69,13 @@ impl<'a> World<'a> {
             let now = |(replica, run)| (replica, run == job.meta.run.as_deref());
             let (table, name) = (job.table, job.meta.name.as_str());
             match names::parts(table, name, &pod.name).map(now) {
+                // Its Job may be there as well.
+                Some((replica, true)) if pod.left_over => {
+                    world.pods.entry(replica).or_insert(pod);
+                }
                 // What is older was another job's of that name and id.
                 Some((replica, true))
-                    if ours
-                        || pod.left_over
-                        || pod.orphan && !job.meta.is_newer_than(pod.created_at) =>
+                    if ours || pod.orphan && !job.meta.is_newer_than(pod.created_at) =>
                 {
                     world.pods.insert(replica, pod);
                 }
@@ -142,11 +144,12 @@ impl<'a> World<'a> {
 
 /// Of several pods of a replica that one counts of which this is the highest: an older operator left
 /// those that had failed beside the one that took their place.
-fn standing(pod: &PodView) -> (u8, bool, Option<Timestamp>) {
+fn standing(pod: &PodView) -> (u8, Option<Timestamp>) {
     let ended = match pod.phase {
         PodPhase::Failed => 0,
-        PodPhase::Succeeded => 1,
-        PodPhase::Pending | PodPhase::Running => 2,
+        PodPhase::Succeeded => 2,
+        PodPhase::Pending | PodPhase::Running if pod.deleting => 1,
+        PodPhase::Pending | PodPhase::Running => 3,
     };
-    (ended, !pod.deleting, pod.created_at)
+    (ended, pod.created_at)
 }

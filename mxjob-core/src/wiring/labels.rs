@@ -88,7 +88,7 @@ pub fn job<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a str> {
 pub fn is_marked(meta: &ObjectMeta, table: &RoleTable) -> bool {
     let mark = table.crd.legacy.and_then(Legacy::mark);
     let labels = meta.labels.as_ref();
-    mark.is_some_and(|mark| labels.is_some_and(|labels| labels.contains_key(mark)))
+    mark.is_none_or(|mark| labels.is_some_and(|labels| labels.contains_key(mark)))
 }
 
 /// True when nobody owns the object and its labels are those that an older operator, which owned
@@ -114,7 +114,8 @@ pub(crate) fn is_orphan(meta: &ObjectMeta, table: &RoleTable) -> bool {
         let found = meta.labels.as_ref().and_then(|labels| labels.get(*key));
         found.map_or(!must, |found| *found == wanted)
     };
-    controller(meta).is_none() && form.legacy.labels.iter().all(agrees)
+    let has_mark = form.legacy.mark().is_some();
+    has_mark && controller(meta).is_none() && form.legacy.labels.iter().all(agrees)
 }
 
 /// Annotation of the ConfigMap with a job's layout: the runtime id, where the job has one, and the

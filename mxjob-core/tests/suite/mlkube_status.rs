@@ -161,3 +161,24 @@ fn a_pause_that_wipes_the_status_is_a_pause() {
     assert!(!job.status.is_paused());
     assert_eq!(job.status.phase.as_deref(), Some("Running"));
 }
+
+// contract: 12.27, 12.33
+#[test]
+fn one_that_its_first_operator_met_again_and_called_failed_goes_on() {
+    let ended = |status: Value| {
+        let mut object = dist();
+        object["status"] = status;
+        MLKUBE.read(&object).0.status.is_finished()
+    };
+    let reason = "unexpected MxJob phase: Creating";
+    assert!(!ended(json!({"phase": "Failed", "reason": reason})));
+    assert!(!ended(
+        json!({"phase": "Failed", "state": "", "reason": reason})
+    ));
+    assert!(ended(
+        json!({"phase": "Failed", "state": "Succeeded", "reason": reason})
+    ));
+    assert!(ended(
+        json!({"phase": "Failed", "reason": "invalid job spec"})
+    ));
+}
