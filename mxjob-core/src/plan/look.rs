@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::world::World;
 use super::{Action, Event, Observed, PodPhase, PodView, Target, restart, warnings};
 use crate::job::{Replica, Spec};
-use crate::wiring::names;
+use crate::wiring::{labels, names};
 
 /// The pods of this life and attempt, by replica.
 pub(super) type Current<'a> = BTreeMap<Replica, &'a PodView>;
@@ -99,16 +99,27 @@ pub(super) fn adopt(draft: &mut Draft<'_>, world: &World<'_>) {
     draft.actions.extend(left);
 }
 
-/// The pods that have run and are not there, by name, and the Jobs of pods that are. Before [`super::plan`] says what that means they
-/// are to be looked for: a pod whose labels somebody took off is not watched.
-pub(super) fn missing(observed: &Observed<'_>) -> Vec<String> {
+/// What is to be looked for at the server before [`super::plan`] says what it means that it is not there: no
+/// watch shows it, and it may be there all the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Names of pods that have run, whose labels somebody may have taken off, and of the Jobs of pods that
+    /// are there.
+    pub names: Vec<String>,
+    /// Labels of pods that are to be listed, for a replica has none that is known, and no name tells which an
+    /// older operator has made for it: such a pod may be between two watches. None: there are no such pods.
+    pub labels: Vec<(&'static str, String)>,
+}
+
+/// What is missing of what the job is to have or has had.
+pub(super) fn missing(observed: &Observed<'_>) -> Missing {
     let job = observed.job;
     let Ok(spec) = &job.spec else {
-        return Vec::new();
+        return Missing::default();
     };
     let not_ours = job.meta.deleting || job.meta.managed_elsewhere || job.status.is_paused();
     if not_ours || job.status.is_finished() || spec.suspend {
-        return Vec::new();
+        return Missing::default();
     }
     let world = World::of(observed);
     let memory = Memory::load(spec, &job.status);
@@ -121,10 +132,17 @@ pub(super) fn missing(observed: &Observed<'_>) -> Vec<String> {
             && !world.foreign.contains_key(replica);
         gone || pod.is_some_and(|pod| pod.left_over)
     };
-    spec.replicas()
-        .filter(is_missing)
-        .map(|replica| names::replica(job, replica))
-        .collect()
+    let names = spec.replicas().filter(is_missing);
+    let has_none =
+        |replica: &Replica| !memory.has_completed(*replica) && !world.pods.contains_key(replica);
+    let mut labels = labels::of_older_pods(job);
+    if !spec.replicas().any(|replica| has_none(&replica)) {
+        labels.clear();
+    }
+    Missing {
+        names: names.map(|replica| names::replica(job, replica)).collect(),
+        labels,
+    }
 }
 
 /// Remembers the container restarts of the pods of this life.

@@ -41,6 +41,7 @@ use world::World;
 pub use account::{Account, Facts, Start};
 pub use batch::BatchView;
 pub use debounce::Debounce;
+pub use look::Missing;
 pub use observed::{ConfigMapView, Exit, Observed, PodPhase, PodView, ServiceView};
 pub use wave::Wave;
 

@@ -118,6 +118,22 @@ pub(crate) fn is_orphan(meta: &ObjectMeta, table: &RoleTable) -> bool {
     has_mark && controller(meta).is_none() && form.legacy.labels.iter().all(agrees)
 }
 
+/// Labels of the pods that an older operator made for the job, and of those that this one makes for it;
+/// none: there was no such operator. Such a pod is in one watch until it has [`OPERATOR`], and in
+/// another from then on.
+pub(crate) fn of_older_pods(job: &Job) -> Vec<(&'static str, String)> {
+    let form = job.table.list_form().filter(|_| job.table.mark().is_some());
+    let Some((form, run)) = form.zip(job.meta.run.as_ref()) else {
+        return Vec::new();
+    };
+    let tells = |(key, says): &(&'static str, LabelValue)| match says {
+        LabelValue::Text("") => Some((*key, String::new())),
+        LabelValue::Run => Some((*key, run.clone())),
+        _ => None,
+    };
+    form.legacy.labels.iter().filter_map(tells).collect()
+}
+
 /// Annotation of the ConfigMap with a job's layout: the runtime id, where the job has one, and the
 /// numbers of replicas that it was made for.
 pub const SIZE: &str = "mxjob.kubeflow.org/size";

@@ -42,6 +42,7 @@ mod older_size;
 mod older_taken_over;
 mod older_worlds;
 mod plan_adopted;
+mod plan_adopted_gap;
 mod plan_adopted_names;
 mod plan_conditions;
 mod plan_contract;

@@ -74,7 +74,7 @@ impl Life {
 
     /// What the operator looks for by name.
     fn missing(&self) -> Vec<String> {
-        self.observe(|observed| Debounce::default().missing(observed))
+        self.observe(|observed| Debounce::default().missing(observed).names)
     }
 
     fn observe<R>(&self, look: impl FnOnce(&Observed<'_>) -> R) -> R {

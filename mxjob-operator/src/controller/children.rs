@@ -88,6 +88,21 @@ impl Operator {
         })
     }
 
+    /// Pods of the job that an older operator may have made, by their labels, whichever watch should show them.
+    pub(super) async fn older_pods(
+        &self,
+        key: &JobKey,
+        labels: &[(&str, String)],
+    ) -> Result<Vec<PodView>, Refusal> {
+        let labels = labels
+            .iter()
+            .map(|(label, value)| format!("{label}={value}"));
+        let labels = labels.collect::<Vec<_>>().join(",");
+        let pods = self.cluster.list::<Pod>(key, &labels).await?;
+        let own = pods.iter().filter(|pod| watch::is_of(key, *pod));
+        Ok(own.map(|pod| watch::pod(key.table(), pod)).collect())
+    }
+
     /// Gives what stands for a replica these labels and owners, if it still is that one; whether it is.
     pub(super) async fn mark_child(
         &self,
