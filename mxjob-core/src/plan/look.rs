@@ -68,14 +68,15 @@ pub(super) fn look(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>, me
 
 /// Puts labels back that somebody took off: services and the operator's watch find pods by them.
 pub(super) fn label(draft: &mut Draft<'_>, current: &Current<'_>) {
-    let unlabelled = current
-        .iter()
-        .filter(|(_, pod)| !pod.labelled && !pod.orphan);
-    for (replica, pod) in unlabelled {
-        if !pod.deleting && !pod.phase.is_final() {
-            draft
-                .actions
-                .push(Action::LabelPod(*replica, Target::of(pod)));
+    let goes_on = |pod: &PodView| !pod.deleting && !pod.phase.is_final();
+    for (replica, pod) in current.iter().filter(|(_, pod)| goes_on(pod)) {
+        if !pod.labelled && !pod.orphan {
+            let target = Target::of(pod);
+            draft.actions.push(Action::LabelPod(*replica, target));
+        }
+        if pod.bare {
+            let target = Target::of(pod);
+            draft.actions.push(Action::LabelPodOfJob(*replica, target));
         }
     }
 }
@@ -179,11 +180,7 @@ fn ran_long(draft: &Draft<'_>, started_at: Timestamp, pod: &PodView) -> bool {
 
 /// Says that the container of a pod has ended.
 pub(super) fn exit_event(draft: &Draft<'_>, pod: &str, code: i32) -> Event {
-    Event::normal(
-        "ExitedWithCode",
-        format!(
-            "Pod: {}.{pod} exited with code {code}",
-            draft.job.meta.namespace
-        ),
-    )
+    let (kind, namespace) = (draft.job.table.children().kind(), &draft.job.meta.namespace);
+    let message = format!("{kind}: {namespace}.{pod} exited with code {code}");
+    Event::normal("ExitedWithCode", message)
 }

@@ -20,7 +20,7 @@ pub const INDEX: &str = "training.kubeflow.org/replica-index";
 pub const JOB_ROLE: &str = "training.kubeflow.org/job-role";
 
 /// Label of the pods of a `batch/v1` Job with its name, which the cluster gives them.
-pub(crate) const BATCH: &str = "batch.kubernetes.io/job-name";
+pub const BATCH: &str = "batch.kubernetes.io/job-name";
 
 /// Longest value of a label.
 const LONGEST: usize = 63;
@@ -66,17 +66,20 @@ pub(crate) fn is_claimed(meta: &ObjectMeta) -> bool {
     label(OPERATOR).is_some() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
+/// Name of the `batch/v1` Job that owns a pod, where replicas are such.
+pub(crate) fn batch<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a str> {
+    let owner = controller(meta).filter(|owner| owner.kind == "Job");
+    let owner = owner.filter(|_| table.children() == Children::Jobs);
+    owner.map(|owner| owner.name.as_str())
+}
+
 /// Name of the job that an object belongs to: its owner, else the one that its labels name, else where
 /// replicas are `batch/v1` Jobs the one that such a Job's name tells.
 pub fn job<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a str> {
     let labelled = || meta.labels.as_ref()?.get(JOB).map(String::as_str);
     let named = || {
-        let batch = controller(meta).filter(|owner| owner.kind == "Job");
-        let own = batch
-            .map(|batch| &batch.name)
-            .or(meta.name.as_ref())
-            .filter(|_| table.children() == Children::Jobs)?;
-        names::job(table, own)
+        let own = batch(meta, table).or(meta.name.as_deref());
+        names::job(table, own.filter(|_| table.children() == Children::Jobs)?)
     };
     owner(meta, table)
         .map(|owner| owner.name.as_str())

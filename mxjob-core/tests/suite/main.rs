@@ -28,6 +28,7 @@ mod keys;
 mod lists;
 mod mlkube;
 mod mlkube_batch;
+mod mlkube_labels;
 mod mlkube_random;
 mod mlkube_status;
 mod object;

@@ -47,6 +47,9 @@ pub(super) enum Refusal {
     /// The planner wants an object that the job's spec does not describe.
     #[error("the job has no such replica")]
     NoSuchReplica,
+    /// The pod that a Job is to have is not to be seen, or has all that it is to have.
+    #[error("no pod of the job is there that lacks its labels: looking again")]
+    NoSuchPod,
     /// The server has taken a spec or status and kept another one.
     #[error(
         "the server keeps less of the job than is written: update the CRD, {}",
@@ -61,7 +64,7 @@ impl Refusal {
         match self {
             Self::Answer(status) => status.code,
             Self::Pruned(_) => OK,
-            Self::Connection(_) | Self::Late | Self::NoSuchReplica => 0,
+            Self::Connection(_) | Self::Late | Self::NoSuchReplica | Self::NoSuchPod => 0,
         }
     }
 
