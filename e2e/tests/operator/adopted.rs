@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
 use e2e::{ControlPlane, ScriptedKubelet, ports};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, Operator, PATIENCE};
 use crate::facts::made;
+use crate::taken_over::definition;
 
 /// A job that an older operator has, in its own API.
 struct Left {
@@ -25,24 +25,6 @@ struct Left {
     name: String,
     /// The job as it is stored.
     job: DynamicObject,
-}
-
-/// The definition as the older operators' manifests had it: of one version, without rules and without a
-/// status of its own.
-fn definition(group: &str) -> Result<CustomResourceDefinition> {
-    let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    Ok(serde_json::from_value(json!({
-        "metadata": {"name": format!("mxjobs.{group}")},
-        "spec": {
-            "group": group,
-            "names": {"kind": "MXJob", "plural": "mxjobs", "singular": "mxjob"},
-            "scope": "Namespaced",
-            "versions": [{
-                "name": "v1alpha1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": anything},
-            }],
-        },
-    }))?)
 }
 
 /// As Go writes a template.

@@ -344,9 +344,10 @@ async fn labels_that_somebody_takes_off_a_batch_job_come_back() -> Result<()> {
     // And off its pod: the one that the watch goes by, and those that the service goes by.
     let pod = life.pod(&name).await?;
     let all = life.bench.pods.get(&pod).await?.labels().clone();
-    let own = all
-        .iter()
-        .filter(|(label, _)| !label.contains("batch.") && !label.contains("uid"));
+    // The Job controller's own stay.
+    let is_ours =
+        |label: &str| !label.contains("batch.") && !label.contains("uid") && label != "job-name";
+    let own = all.iter().filter(|(label, _)| is_ours(label));
     let own: BTreeMap<_, _> = own
         .map(|(label, value)| (label.clone(), value.clone()))
         .collect();

@@ -20,7 +20,7 @@ use crate::bench::{Bench, Operator, PATIENCE};
 const GROUPS: [&str; 2] = ["kubeflow.org", "fioravanzo.org"];
 
 /// As the first operators' manifests had it: one version, no schema, no status of its own.
-fn definition(group: &str) -> Result<CustomResourceDefinition> {
+pub(crate) fn definition(group: &str) -> Result<CustomResourceDefinition> {
     let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     Ok(serde_json::from_value(json!({
         "metadata": {"name": format!("mxjobs.{group}")},

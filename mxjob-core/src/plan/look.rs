@@ -137,7 +137,7 @@ pub(super) fn missing(observed: &Observed<'_>) -> Missing {
     let has_none =
         |replica: &Replica| !memory.has_completed(*replica) && !world.pods.contains_key(replica);
     let mut labels = labels::of_older_pods(job);
-    if !spec.replicas().any(|replica| has_none(&replica)) {
+    if !labels.is_empty() && !spec.replicas().any(|replica| has_none(&replica)) {
         labels.clear();
     }
     Missing {

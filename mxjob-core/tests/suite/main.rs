@@ -15,6 +15,7 @@
 
 mod accelerators;
 mod account;
+mod batch_lives;
 mod by_name;
 mod conversion_edits;
 mod conversion_random;

@@ -142,6 +142,11 @@ impl Cluster {
         })
     }
 
+    /// Waits until `job` may send a request.
+    pub(super) async fn permit(&self, job: &JobKey) -> Permit {
+        self.throttle.permit(job).await
+    }
+
     /// Replaces the status, if the job is still at `version`.
     pub(super) async fn write_status(
         &self,
@@ -290,7 +295,7 @@ impl Cluster {
         job: &JobKey,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Refusal> {
-        send(self.throttle.permit(job).await, request).await
+        send(self.permit(job).await, request).await
     }
 }
 
