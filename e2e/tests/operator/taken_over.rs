@@ -20,7 +20,7 @@ use crate::bench::{Bench, Operator, PATIENCE};
 const GROUPS: [&str; 2] = ["kubeflow.org", "fioravanzo.org"];
 
 /// As the first operators' manifests had it: one version, no schema, no status of its own.
-fn definition(group: &str) -> Result<CustomResourceDefinition> {
+pub(crate) fn definition(group: &str) -> Result<CustomResourceDefinition> {
     let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     Ok(serde_json::from_value(json!({
         "metadata": {"name": format!("mxjobs.{group}")},
@@ -231,12 +231,21 @@ async fn one_that_the_rules_would_have_refused_says_why_and_ends() -> Result<()>
     let wrong = |group: &str| -> Result<_> {
         let begun = |name| left(group, name, ["Creating", "Running"]);
         let (mut twins, mut headless) = (begun("twins")?, begun("headless")?);
+        let mut double = begun("double")?;
+        let entries = double.data["spec"]["replicaSpecs"].as_array_mut();
+        let entries = entries.context("entries")?;
+        let mut other = entries[1].clone();
+        other["template"]["spec"]["containers"][0]["image"] = json!("example.com/other:1");
+        entries.push(other);
         twins.data["spec"]["replicaSpecs"][0]["replicas"] = json!(2);
         headless.data["spec"]["terminationPolicy"]["chief"]["replicaIndex"] = json!(3);
         Ok([
             // The other group's are read at v1.
             (twins, ["must be 1", "The SCHEDULER must have Replicas = 1"]),
             (headless, ["Missing ReplicaSpec for chief: SCHEDULER"; 2]),
+            // Names of its pods would have 67 characters.
+            (begun(&"n".repeat(50))?, ["has no pod and can get none"; 2]),
+            (double, ["two entries of one mxReplicaType", "twice"]),
         ])
     };
     for group in GROUPS {

@@ -8,7 +8,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Action, Event, Observed, Plan, look, plan};
+use super::{Action, Event, Missing, Observed, Plan, look, plan};
 use crate::api::v1::{JobStatus, ReplicaStatus};
 use crate::job::Job;
 
@@ -47,9 +47,9 @@ impl Debounce {
         self.held.is_none()
     }
 
-    /// Names of the job's pods that have run and are not there. They are to be looked for, and what is
-    /// found is to be shown to [`Debounce::plan`], which takes the others for gone.
-    pub fn missing(&self, observed: &Observed<'_>) -> Vec<String> {
+    /// What of the job is not there as far as is known. It is to be looked for, and what is found is to be
+    /// shown to [`Debounce::plan`], which takes the rest for gone.
+    pub fn missing(&self, observed: &Observed<'_>) -> Missing {
         let held = self.held.as_ref();
         let Some(held) = held.filter(|held| held.is_of(observed.job)) else {
             return look::missing(observed);
