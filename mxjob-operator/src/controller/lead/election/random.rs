@@ -307,8 +307,6 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
-
     // contract: 11.18
     #[test]
     fn never_two_at_once_and_in_the_end_one(made in made()) {
