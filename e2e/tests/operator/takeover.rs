@@ -139,6 +139,7 @@ async fn allow(plane: &ControlPlane, more: &[Value]) -> Result<()> {
         json!({"apiGroups": ["kubeflow.org"], "resources": ["mxjobs", "mxjobs/status"], "verbs": all}),
         json!({"apiGroups": [""], "resources": ["pods", "services", "configmaps"], "verbs": all}),
         json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": all}),
+        json!({"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "get", "patch"]}),
     ];
     rules.extend_from_slice(more);
     let role = json!({
