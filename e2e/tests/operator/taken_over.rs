@@ -9,7 +9,7 @@ use e2e::deadline::{Seen, until};
 use e2e::{ControlPlane, ScriptedKubelet, ports};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, ListParams, PostParams};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
@@ -223,7 +223,7 @@ async fn jobs_that_had_ended_have_ended_and_are_stored_in_our_words() -> Result<
     Ok(())
 }
 
-// contract: 12.33
+// contract: 12.33, 12.38, 12.42
 // defect: D21, D22
 #[tokio::test]
 async fn one_that_the_rules_would_have_refused_says_why_and_ends() -> Result<()> {
@@ -262,6 +262,15 @@ async fn one_that_the_rules_would_have_refused_says_why_and_ends() -> Result<()>
             let said = reason.as_str().unwrap_or_default();
             let told = why.iter().any(|why| said.contains(why));
             ensure!(told, "{group}: {reason}");
+            let jobs = world.at(group, "v1alpha1");
+            for change in [
+                json!({"labels": {"who": "me"}, "finalizers": ["example.com/held"]}),
+                json!({"finalizers": null}),
+            ] {
+                let change = Patch::Merge(json!({"metadata": change}));
+                let how = PatchParams::default();
+                jobs.patch(&job.name_any(), &how, &change).await?;
+            }
         }
     }
     let pods = world.bench.pods.list(&ListParams::default()).await?.items;

@@ -82,6 +82,7 @@ impl Life {
         let pods: Vec<_> = server.pods.keys().cloned().collect();
         match *op {
             Op::Step(times) => (0..times).try_for_each(|_| self.step())?,
+            Op::StepUnheard => self.made(Operator::step_unheard)?,
             Op::Hear(kind) => self.operator.hear(server, kind),
             Op::HearAll => self.operator.hear_all(server),
             Op::Crash => self.operator = Operator::new(server),
@@ -162,9 +163,14 @@ impl Life {
     }
 
     fn step(&mut self) -> Verdict {
+        self.made(Operator::step)
+    }
+
+    /// The operator sends a request; what none may do is checked.
+    fn made(&mut self, step: fn(&mut Operator, &mut Server) -> Option<Action>) -> Verdict {
         let over = self.server.job.status.is_finished();
         let names: Vec<_> = self.server.batch.keys().cloned().collect();
-        if let Some(Action::CreatePod(..)) = self.operator.step(&mut self.server) {
+        if let Some(Action::CreatePod(..)) = step(&mut self.operator, &mut self.server) {
             prop_assert!(!over, "created after the end");
             let made = self.server.batch.keys().find(|name| !names.contains(name));
             let alive = |name: &&String| {

@@ -11,6 +11,8 @@ use super::operator::Kind;
 pub(super) enum Op {
     /// The operator sends so many requests.
     Step(usize),
+    /// It sends one, and never hears the answer.
+    StepUnheard,
     /// A watch of its says all that it has to say.
     Hear(Kind),
     HearAll,
@@ -42,6 +44,7 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
     let label = || select(vec!["mxnet.mlkube.io", labels::OPERATOR, labels::INDEX]);
     prop_oneof![
         8 => (1..8_usize).prop_map(Op::Step),
+        2 => Just(Op::StepUnheard),
         5 => kind.prop_map(Op::Hear),
         4 => Just(Op::HearAll),
         1 => Just(Op::Crash),

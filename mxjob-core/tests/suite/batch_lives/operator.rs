@@ -166,6 +166,20 @@ impl Operator {
         Some(action)
     }
 
+    /// The same, without an answer.
+    pub(super) fn step_unheard(&mut self, server: &mut Server) -> Option<Action> {
+        let known = (self.batch.clone(), self.pods.clone(), self.services.clone());
+        let job = (self.job.clone(), self.version);
+        let action = self.step(server);
+        (self.batch, self.pods, self.services) = known;
+        (self.job, self.version) = job;
+        if action.is_none() {
+            // It knows of no plan that it may carry out.
+            self.rest.clear();
+        }
+        action
+    }
+
     fn act(&mut self, server: &mut Server, job: &Job, action: &Action) {
         let wiring = Wiring::new(job, job.spec.as_ref().unwrap(), Addresses::Cluster);
         match action {
