@@ -141,27 +141,11 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
     }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), identity = %me, apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
     let leadership = stand(args, &clients, &home, me, &gate);
-    let mut installer = Installer {
+    let installer = Installer {
         client: &clients.leaders,
         apis: if args.install_crds { apis } else { &[] },
         pointer: webhook.as_ref().map(Webhook::pointer),
     };
-    if args.install_crds {
-        // Who leads brings them before it looks for them.
-        let _ = tokio::time::timeout(FIRST_LOOK, leadership.settles()).await;
-        if leadership.leads() && !installer.run(&leadership, &stop).await? {
-            leadership.give_back(true).await;
-            return Ok(());
-        }
-    }
-    watch::start(&clients.open, &shared);
-    let answering = webhook.map(|webhook| webhook.keep(&clients.open));
-    let answered = future::OptionFuture::from(answering);
-    let told = stop.clone();
-    let answered = tokio::spawn(async move {
-        told.due().await;
-        tokio::time::timeout(LAST_WORDS, answered).await.is_ok()
-    });
     let work = Work {
         shared,
         throttle,
@@ -169,11 +153,10 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
         accelerators,
         stop,
     };
-    let all_answered = work.run(&clients, &leadership, installer).await?;
-    if !answered.await.unwrap_or(true) {
-        tracing::warn!("not every conversion was answered");
-    }
+    let outcome = work.run(&clients, &leadership, installer, webhook).await;
+    let all_answered = outcome.as_ref().copied().unwrap_or(true);
     leadership.give_back(all_answered).await;
+    outcome?;
     tracing::info!("mxjob operator has stopped");
     Ok(())
 }
@@ -205,17 +188,49 @@ struct Work {
 }
 
 impl Work {
-    /// Stands by, and leads when its time comes, until it is time to stop. Whether all that was sent
-    /// is answered by then.
+    /// Until it is time to stop. Whether all that was sent is answered by then.
     async fn run(
         self,
         clients: &Clients,
         leadership: &Leadership,
         mut installer: Installer<'_>,
+        webhook: Option<Webhook>,
     ) -> Result<bool, OperatorError> {
-        let leads = standby::stand_by(&self.shared, leadership, &self.stop).await;
-        if !leads || !installer.run(leadership, &self.stop).await? {
+        if !installer.apis.is_empty() {
+            // Who leads brings them before it looks for them.
+            let _ = tokio::time::timeout(FIRST_LOOK, leadership.settles()).await;
+            if leadership.leads() && !installer.run(leadership, &self.stop).await? {
+                return Ok(false);
+            }
+        }
+        watch::start(&clients.open, &self.shared);
+        let answering = webhook.map(|webhook| webhook.keep(&clients.open));
+        let answered = future::OptionFuture::from(answering);
+        let stop = self.stop.clone();
+        let answered = tokio::spawn(async move {
+            stop.due().await;
+            tokio::time::timeout(LAST_WORDS, answered).await.is_ok()
+        });
+        let all_answered = self.look_after_jobs(clients, leadership, installer).await?;
+        if !answered.await.unwrap_or(true) {
+            tracing::warn!("not every conversion was answered");
+        }
+        Ok(all_answered)
+    }
+
+    /// Stands by, and leads when its time comes.
+    async fn look_after_jobs(
+        self,
+        clients: &Clients,
+        leadership: &Leadership,
+        mut installer: Installer<'_>,
+    ) -> Result<bool, OperatorError> {
+        let stood = standby::stand_by(&self.shared, leadership, &self.stop).await;
+        if !stood.map_err(OperatorError::Lost)? {
             return Ok(true);
+        }
+        if !installer.run(leadership, &self.stop).await? {
+            return Ok(false);
         }
         let client = clients.leaders.clone();
         let (recorder, last_words) = Recorder::start(client.clone(), self.throttle.clone());
