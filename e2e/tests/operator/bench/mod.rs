@@ -26,7 +26,7 @@ use mxjob_core::{MXJob, MxRole, ReplicaRole as _};
 use serde_json::{Value, json};
 
 pub(crate) use converting::at;
-pub(crate) use process::Operator;
+pub(crate) use process::{LEASE, Operator};
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 

@@ -15,6 +15,8 @@ pub(super) struct Older {
     pub(super) name: &'static str,
     /// The definitions whose jobs it can look after.
     definitions: &'static [&'static str],
+    /// The flag that names the one namespace that it looks after; `None`: it always looks after all.
+    namespace: Option<&'static str>,
     /// How one of several kinds of jobs is chosen; `None`: it has but one.
     choice: Option<Choice>,
 }
@@ -41,16 +43,19 @@ pub(super) const OLDER: [Older; 3] = [
             "mxjobs.fioravanzo.org",
             "mxjobs.mxnet.mlkube.io",
         ],
+        namespace: None,
         choice: None,
     },
     Older {
         name: "mxnet-operator",
         definitions: &["mxjobs.kubeflow.org"],
+        namespace: Some("namespace"),
         choice: None,
     },
     Older {
         name: "training-operator",
         definitions: &["mxjobs.kubeflow.org"],
+        namespace: Some("namespace"),
         choice: Some(Choice {
             flag: "enable-scheme",
             kind: "mxjob",
@@ -80,11 +85,12 @@ impl Older {
         names.any(|name| self.definitions.contains(&name.as_str()))
     }
 
-    /// What a Deployment of its name is to this operator; `None`: nothing.
-    pub(super) fn rival(&self, deployment: &Deployment) -> Option<Rival> {
+    /// What a Deployment of its name is to this operator of these namespaces, or of all if there are none;
+    /// `None`: nothing.
+    pub(super) fn rival(&self, deployment: &Deployment, within: &[&str]) -> Option<Rival> {
         let status = deployment.status.as_ref();
         let ready = status.and_then(|status| status.ready_replicas).unwrap_or(0);
-        if ready <= 0 {
+        if ready <= 0 || self.is_elsewhere(deployment, within) {
             return None;
         }
         let choice = self.choice.as_ref();
@@ -100,6 +106,16 @@ impl Older {
             flag: choice.map(|choice| choice.flag),
             doubt,
         })
+    }
+
+    /// It looks after a namespace that is none of these.
+    fn is_elsewhere(&self, deployment: &Deployment, within: &[&str]) -> bool {
+        let container = self.container(deployment).zip(self.namespace);
+        let named = container.map(|(container, flag)| values(container, flag));
+        // The last one counts. What a variable stands for is known in the container only.
+        let own = named.and_then(|named| named.last().copied());
+        let is_other = |own| !within.is_empty() && !within.contains(&own);
+        own.is_some_and(|own| !own.is_empty() && !own.contains("$(") && is_other(own))
     }
 
     /// The container that is the operator: the one of its name, else the first.
@@ -123,7 +139,7 @@ impl Choice {
         let Some(container) = container else {
             return Answer::Perhaps(String::new());
         };
-        let chosen = self.chosen(container);
+        let chosen = values(container, self.flag);
         let image = container.image.as_deref().unwrap_or_default();
         if chosen
             .iter()
@@ -144,24 +160,24 @@ impl Choice {
             None => Answer::Perhaps(image.to_owned()),
         }
     }
+}
 
-    /// The kinds that the container's flags name.
-    fn chosen<'a>(&self, container: &'a Container) -> Vec<&'a str> {
-        let words = container.command.iter().chain(&container.args).flatten();
-        let mut words = words.map(String::as_str);
-        let mut chosen = Vec::new();
-        while let Some(word) = words.next() {
-            // One dash will do where two do.
-            let flag = word.strip_prefix('-');
-            let flag = flag.map(|word| word.strip_prefix('-').unwrap_or(word));
-            match flag.map(|flag| flag.split_once('=').ok_or(flag)) {
-                Some(Ok((flag, kind))) if flag == self.flag => chosen.push(kind),
-                Some(Err(flag)) if flag == self.flag => chosen.extend(words.next()),
-                _ => {}
-            }
+/// What the container's arguments give for that flag.
+fn values<'a>(container: &'a Container, wanted: &str) -> Vec<&'a str> {
+    let words = container.command.iter().chain(&container.args).flatten();
+    let mut words = words.map(String::as_str);
+    let mut values = Vec::new();
+    while let Some(word) = words.next() {
+        // One dash will do where two do.
+        let flag = word.strip_prefix('-');
+        let flag = flag.map(|word| word.strip_prefix('-').unwrap_or(word));
+        match flag.map(|flag| flag.split_once('=').ok_or(flag)) {
+            Some(Ok((flag, value))) if flag == wanted => values.push(value),
+            Some(Err(flag)) if flag == wanted => values.extend(words.next()),
+            _ => {}
         }
-        chosen
     }
+    values
 }
 
 /// Major and minor version of an image whose tag is one, like `v1.8.1`.
@@ -228,7 +244,7 @@ mod tests {
     fn said(name: &str, image: &str, args: &[&str]) -> Option<String> {
         let container = json!([{"name": name, "image": image, "args": args}]);
         let deployment = deployment(name, &json!(1), &container);
-        let rival = older(name).rival(&deployment);
+        let rival = older(name).rival(&deployment, &[]);
         rival.map(|rival| rival.to_string())
     }
 
@@ -239,7 +255,7 @@ mod tests {
             let containers =
                 json!([{"name": "x", "image": "some/image", "args": ["--enable-scheme=tfjob"]}]);
             let rival = |ready| {
-                let rival = older(name).rival(&deployment(name, &ready, &containers));
+                let rival = older(name).rival(&deployment(name, &ready, &containers), &[]);
                 rival.map(|rival| rival.to_string())
             };
             assert_eq!(rival(json!(0)), None);
@@ -329,7 +345,7 @@ mod tests {
             (json!([side]), true),
             (json!([]), true),
         ] {
-            let found = older(name).rival(&deployment(name, &json!(1), &containers));
+            let found = older(name).rival(&deployment(name, &json!(1), &containers), &[]);
             assert_eq!(found.is_some(), is_one, "{containers}");
         }
     }
@@ -363,5 +379,23 @@ mod tests {
         other.crd.plural = "renderjobs";
         let other: &'static RoleTable = Box::leak(Box::new(other));
         assert!(!OLDER.iter().any(|older| older.is_for(&[other])));
+    }
+
+    // contract: 12.30
+    #[test]
+    fn one_that_looks_after_another_namespace_is_none() {
+        let found = |name: &str, args: &[&str], within: &[&str]| {
+            let container = json!([{"name": name, "image": "x:v1.8.0", "args": args}]);
+            let one = deployment(name, &json!(1), &container);
+            older(name).rival(&one, within).is_some()
+        };
+        for name in ["mxnet-operator", "training-operator"] {
+            let found = |args: &[&str], within: &[&str]| found(name, args, within);
+            assert!(found(&[], &["lab"]) && found(&["--namespace=lab"], &["lab"]));
+            assert!(!found(&["-namespace", "other"], &["lab", "more"]));
+            assert!(found(&["--namespace=other"], &[]) && found(&["--namespace="], &["lab"]));
+            assert!(found(&["--namespace=$(WHERE)"], &["lab"]));
+        }
+        assert!(found("mx-job-operator", &["--namespace=other"], &["lab"]));
     }
 }
