@@ -24,7 +24,7 @@ use operator::Operator;
 use server::{Server, is_deleting, is_over, name};
 
 /// Lives of a usual run.
-const LIVES: u32 = 3_000;
+const LIVES: u32 = 1_000;
 /// Rounds after which one that is left alone must want nothing more, or must have ended.
 const ROUNDS: usize = 60;
 
