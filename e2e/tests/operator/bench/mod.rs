@@ -7,7 +7,7 @@
 )]
 
 mod converting;
-mod process;
+pub(crate) mod process;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,7 +26,7 @@ use mxjob_core::{MXJob, MxRole, ReplicaRole as _};
 use serde_json::{Value, json};
 
 pub(crate) use converting::at;
-pub(crate) use process::{LEASE, Operator};
+pub(crate) use process::Operator;
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
