@@ -10,8 +10,7 @@ use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::bench::process::LEASE;
-use crate::bench::{Bench, Operator, PATIENCE, at, training};
+use crate::bench::{Bench, LEASE, Operator, PATIENCE, at, training};
 use crate::facts::{each_pod_once, said_once};
 
 const LEADS: &str = "this operator leads";

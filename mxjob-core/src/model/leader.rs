@@ -13,24 +13,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::Cluster;
 use super::api::{ApiError, Part, Preconditions};
 use super::cache::{Cache, Kind, News};
+use super::fault::{Fault, send};
 use super::objects::Made;
 use super::stored::{Stored, StoredJob};
+use super::watched::{is_older, is_ours, is_watched};
 use crate::api::v1::JobStatus;
 use crate::job::Job;
 use crate::plan::{Action, ConfigMapView, Debounce, Observed, Plan, PodView, ServiceView, plan};
 use crate::role::RoleTable;
 use crate::wiring::{Wiring, labels};
-
-/// What goes wrong with a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// Nothing.
-    None,
-    /// It is refused with a server error, and not carried out.
-    Refused,
-    /// It is carried out and answered with a server error.
-    Lost,
-}
 
 /// What a leader has done.
 #[derive(Clone, Debug)]
@@ -396,43 +387,6 @@ impl Leader {
                 self.services.meet(found, watched);
                 watched || owned
             }),
-        }
-    }
-}
-
-/// True for what the job's watches show: what has this operator's label.
-fn is_watched<T: Stored>(object: &T, table: &RoleTable, job: &str) -> bool {
-    is_ours(object.meta(), table, job)
-}
-
-/// True for what the watches of an older operator's objects show: what has its label and not this one's.
-fn is_older<T: Stored>(object: &T, table: &RoleTable, job: &str) -> bool {
-    let meta = object.meta();
-    let marked = label(meta, table.mark()).is_some_and(str::is_empty);
-    marked && !is_labelled(meta, table) && labels::job(meta, table) == Some(job)
-}
-
-fn is_ours(meta: &ObjectMeta, table: &RoleTable, job: &str) -> bool {
-    is_labelled(meta, table) && labels::job(meta, table) == Some(job)
-}
-
-fn is_labelled(meta: &ObjectMeta, table: &RoleTable) -> bool {
-    label(meta, Some(labels::OPERATOR)).is_some_and(|one| *one == table.operator())
-}
-
-fn label<'a>(meta: &'a ObjectMeta, key: Option<&str>) -> Option<&'a str> {
-    let labels = meta.labels.as_ref();
-    Some(labels?.get(key?)?.as_str())
-}
-
-fn send<T>(fault: Fault, request: impl FnOnce() -> Result<T, ApiError>) -> Result<T, ApiError> {
-    match fault {
-        Fault::None => request(),
-        Fault::Refused => Err(ApiError::Internal),
-        Fault::Lost => {
-            // Whoever asked never hears the answer.
-            let _unheard = request();
-            Err(ApiError::Internal)
         }
     }
 }
