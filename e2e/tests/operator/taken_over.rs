@@ -236,7 +236,7 @@ async fn one_that_the_rules_would_have_refused_says_why_and_ends() -> Result<()>
         let entries = entries.context("entries")?;
         let mut other = entries[1].clone();
         other["template"]["spec"]["containers"][0]["image"] = json!("example.com/other:1");
-        entries.push(other);
+        entries[2] = other;
         twins.data["spec"]["replicaSpecs"][0]["replicas"] = json!(2);
         headless.data["spec"]["terminationPolicy"]["chief"]["replicaIndex"] = json!(3);
         let mut all = vec![
