@@ -1,6 +1,6 @@
 //! An operator as a process, and the jobs that it looks after.
 
-#![allow(dead_code, reason = "the benchmark uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "the benchmarks use a part of it")]
 #![allow(
     clippy::indexing_slicing,
     reason = "of JSON, where a missing key is null"
