@@ -25,7 +25,7 @@ fn accuracy(line_start: &str, out: &str) -> f64 {
         .unwrap_or_else(|| panic!("no accuracy in {out}"))
 }
 
-// promise: P25, P74, P99
+// promise: P25, P74
 #[test]
 fn the_digits_are_learned_by_five_processes() {
     let machine = Machine::with_example("train");
@@ -43,6 +43,25 @@ fn the_digits_are_learned_by_five_processes() {
         .assert_row("worker-1", ["Succeeded", "0", "0"])
         .assert_row("scheduler-0", ["Succeeded", "0", "0"])
         .assert_err("digits Succeeded in ");
+}
+
+// promise: P99
+#[test]
+fn the_digits_are_learned_with_the_oldest_mxnet_that_this_python_takes() {
+    let machine = Machine::with_example("train");
+    let requirements = std::fs::read_to_string(machine.path("requirements.txt")).unwrap();
+    assert!(requirements.contains("mxnet==1.9.1"));
+    machine.file(
+        "requirements.txt",
+        &requirements.replace("mxnet==1.9.1", "mxnet==1.3.1"),
+    );
+    let ended = machine
+        .run(&Job::of_example("train/digits.yaml"))
+        .end()
+        .assert_code(0);
+    for worker in ["worker-0", "worker-1"] {
+        assert!(accuracy(worker, &ended.out) >= 0.95, "{ended:#?}");
+    }
 }
 
 #[test]

@@ -332,3 +332,27 @@ fn at_v1beta1_conditions_counts_and_times_tell_a_life() {
         }
     }
 }
+
+// promise: P90
+#[test]
+fn the_published_manifests_are_where_the_documents_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for (documented, tested) in [
+        ("mxjob_sample/mx_job_dist.yaml", "kubeflow-v1alpha1-dist"),
+        ("mxjob-linear-dist.yml", "fioravanzo-v1alpha1-linear"),
+        ("mx_job_local.yaml", "mlkube-v1beta1-local"),
+        ("mx_job_dist.yaml", "mlkube-v1beta1-dist"),
+        (
+            "v1beta1/train/mx_job_dist_gpu.yaml",
+            "kubeflow-v1beta1-train-gpu",
+        ),
+        (
+            "v1beta1/tune/mx_job_tune_gpu.yaml",
+            "kubeflow-v1beta1-tune-gpu",
+        ),
+    ] {
+        let there = fs::read_to_string(root.join("examples").join(documented));
+        let there: Value = serde_saphyr::from_str(&there.expect(documented)).unwrap();
+        assert_eq!(there, sample(&format!("{tested}.yaml")), "{documented}");
+    }
+}

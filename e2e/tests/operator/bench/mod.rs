@@ -1,10 +1,6 @@
 //! An operator as a process, and the jobs that it looks after.
 
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "each benchmark uses a part of it"
-)]
+#![allow(dead_code, unused_imports, reason = "each benchmark uses a part of it")]
 #![allow(
     clippy::indexing_slicing,
     reason = "of JSON, where a missing key is null"
