@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use mxjob_core::Job;
-use mxjob_core::api::v1::{ConditionType, JobStatus};
+use mxjob_core::api::v1::{Condition, ConditionType, JobStatus};
 use mxjob_core::job::Attempt;
 use mxjob_core::k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use mxjob_core::plan::Action;
@@ -96,9 +96,9 @@ impl Life {
                 if let Some(job) = pick(&jobs, which) {
                     self.hurt = true;
                     if at_once {
-                        server.drop_job(&job)
+                        server.drop_job(&job);
                     } else {
-                        server.delete_job(&job)
+                        server.delete_job(&job);
                     }
                 }
             }
@@ -193,7 +193,7 @@ impl Life {
         if old.is_finished() && old.conditions != status.conditions {
             return Err(format!("a final condition changed: {old:?} {status:?}"));
         }
-        let is = |kind| status.condition(kind).is_some_and(|one| one.is_true());
+        let is = |kind| status.condition(kind).is_some_and(Condition::is_true);
         if is(ConditionType::Failed) && !self.hurt {
             return Err(format!("failed for no reason: {status:?}"));
         }
@@ -360,10 +360,10 @@ fn whatever_happens_to_its_batch_jobs_the_invariants_hold() {
         any::<bool>(),
         prop::collection::vec(op(), 0..50),
     );
-    let lived = runner.run(&schedule, |(in_place, left, ops)| {
+    let outcome = runner.run(&schedule, |(in_place, left, ops)| {
         Life::new(in_place, left).live(&ops)
     });
-    if let Err(TestError::Fail(why, (in_place, left, ops))) = lived {
+    if let Err(TestError::Fail(why, (in_place, left, ops))) = outcome {
         panic!("{why}\nin place: {in_place}, left: {left}\n{ops:#?}");
     }
 }
