@@ -202,8 +202,8 @@ async fn allow(bench: &Bench, more: &[Value]) -> Result<()> {
         "subjects": [{"kind": "User", "name": User::Operator.name(), "apiGroup": group}],
     });
     let how = PatchParams::apply("e2e");
-    let roles: Api<Role> = Api::namespaced(bench.client.clone(), &bench.namespace);
-    roles.patch("operator", &how, &Patch::Apply(role)).await?;
+    let granted: Api<Role> = Api::namespaced(bench.client.clone(), &bench.namespace);
+    granted.patch("operator", &how, &Patch::Apply(role)).await?;
     let bindings: Api<RoleBinding> = Api::namespaced(bench.client.clone(), &bench.namespace);
     let binding = Patch::Apply(binding);
     bindings.patch("operator", &how, &binding).await?;
