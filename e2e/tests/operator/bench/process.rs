@@ -52,6 +52,12 @@ impl Operator {
         Self::start_at(program, &proxy.kubeconfig(), &["--namespace", namespace])
     }
 
+    /// Starts one whose way to the server is this one, with these arguments.
+    pub(crate) fn start_by(proxy: &Proxy, arguments: &[&str]) -> Result<Self> {
+        let program = env!("CARGO_BIN_EXE_e2e-mxjob");
+        Self::start_at(program, &proxy.kubeconfig(), arguments)
+    }
+
     fn start_at(program: &str, kubeconfig: &Path, arguments: &[&str]) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let log = File::create(folder.path().join("log"))?;
