@@ -1,7 +1,7 @@
 //! How fast the operator creates the objects of jobs beside a plain client that posts the same
 //! bytes, how long a small job waits behind a large one, how long lists take that the operator
-//! converts, and what 10,000 pods cost in memory: `cargo bench -p e2e`, or a part of it: `cargo bench
-//! -p e2e -- memory` (`rates`, `beside`, `versions`). About four minutes and the build. Linux only.
+//! converts, and what 10,000 pods cost in memory: `cargo bench -p e2e --bench operator`, or a part of it:
+//! `-- memory` (`rates`, `beside`, `versions`). About four minutes and the build. Linux only.
 //!
 //! Both sides have the same control plane, turn about; the ratio counts, not the times. The plain
 //! client has no watch, no status and no events to write, and uses the concurrency that was the

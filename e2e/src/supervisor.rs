@@ -23,7 +23,7 @@ pub(crate) const SCRIPT: &str = include_str!("supervisor.sh");
 
 /// Go's collector takes much of the time of an API server that has just started and little memory:
 /// here it begins later, up to a limit. Tests of the operator take a quarter less time with it.
-const GARBAGE: [(&str, &str); 2] = [("GOGC", "400"), ("GOMEMLIMIT", "1GiB")];
+const GARBAGE: [(&str, &str); 2] = [("GOGC", "400"), ("GOMEMLIMIT", "4GiB")];
 
 /// A folder and the programs that work in it; dropped, both are gone.
 #[derive(Debug)]

@@ -152,7 +152,8 @@ fn of_api(table: &'static RoleTable) -> Vec<Right> {
     ];
     if table.children() == Children::Jobs {
         all.push(Right::new(HERE, "batch", "jobs", ALL));
-        all.push(Right::new(HERE, "", "pods", &["list", "watch"]));
+        // Those that lack the labels by which they are found get them.
+        all.push(Right::new(HERE, "", "pods", &["list", "patch", "watch"]));
     } else {
         all.push(Right::new(HERE, "", "pods", ALL));
     }
@@ -161,7 +162,9 @@ fn of_api(table: &'static RoleTable) -> Vec<Right> {
     let older = OLDER.iter().filter(|(_, groups)| groups.contains(&group));
     let older: Vec<_> = older.map(|(name, _)| *name).collect();
     if !older.is_empty() {
-        all.push(Right::new(HERE, "apps", "deployments", &["list"]).named(older));
+        // One in another namespace may look after the same jobs.
+        let everywhere = (Place::Cluster, Part::Jobs);
+        all.push(Right::new(everywhere, "apps", "deployments", &["list"]).named(older));
     }
     let definition = |part, verbs| {
         let right = Right::new((Place::Cluster, part), DEFINITIONS.0, DEFINITIONS.1, verbs);

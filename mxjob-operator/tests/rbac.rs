@@ -85,7 +85,8 @@ fn everywhere_or_in_namespaces() {
     assert_eq!(names(&two), wanted);
     let of_cluster: Vec<_> = rules(&two, "ClusterRole").into_iter().collect();
     let definition = r#"{"apiGroups":["apiextensions.k8s.io"],"resources":["customresourcedefinitions"],"resourceNames":["mxjobs.kubeflow.org"],"verbs":["list","patch","watch"]}"#;
-    assert_eq!(of_cluster, [definition]);
+    let older = r#"{"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["mx-job-operator","mxnet-operator","training-operator"],"verbs":["list"]}"#;
+    assert_eq!(of_cluster, [definition, older]);
     let subjects = two
         .iter()
         .filter_map(|object| object["subjects"].as_array());
@@ -94,9 +95,11 @@ fn everywhere_or_in_namespaces() {
         assert_eq!(words, ["ServiceAccount", "mxjob-operator", "lab"]);
     }
 
-    // An older API needs no webhook, and no right in the cluster then.
+    // An older API needs no webhook.
     let older = printed(&["--namespace", "a", "--api", "mxnet.mlkube.io"]);
-    assert!(rules(&older, "ClusterRole").is_empty());
+    let of_cluster: Vec<_> = rules(&older, "ClusterRole").into_iter().collect();
+    let older = r#"{"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["mx-job-operator"],"verbs":["list"]}"#;
+    assert_eq!(of_cluster, [older]);
 }
 
 #[test]

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
 use e2e::{ControlPlane, ScriptedKubelet, ports};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::ResourceExt as _;
-use kube::api::{Api, ListParams, PostParams};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use mxjob_core::wiring::labels;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, Operator, PATIENCE};
 use crate::facts::made;
+use crate::taken_over::definition;
 
 /// A job that an older operator has, in its own API.
 struct Left {
@@ -25,24 +25,6 @@ struct Left {
     name: String,
     /// The job as it is stored.
     job: DynamicObject,
-}
-
-/// The definition as the older operators' manifests had it: of one version, without rules and without a
-/// status of its own.
-fn definition(group: &str) -> Result<CustomResourceDefinition> {
-    let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    Ok(serde_json::from_value(json!({
-        "metadata": {"name": format!("mxjobs.{group}")},
-        "spec": {
-            "group": group,
-            "names": {"kind": "MXJob", "plural": "mxjobs", "singular": "mxjob"},
-            "scope": "Namespaced",
-            "versions": [{
-                "name": "v1alpha1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": anything},
-            }],
-        },
-    }))?)
 }
 
 /// As Go writes a template.
@@ -291,10 +273,14 @@ async fn what_the_operator_of_fioravanzo_left_runs_to_its_end() -> Result<()> {
 #[tokio::test]
 async fn what_was_left_of_a_job_with_a_long_name_runs_to_its_end() -> Result<()> {
     // New pods could have names of 63 characters, and of 67.
-    for length in [46, 50] {
+    for (group, length, stay) in [
+        ("kubeflow.org", 46, 0),
+        ("kubeflow.org", 50, 0),
+        ("fioravanzo.org", 50, 5),
+    ] {
         let name = "n".repeat(length);
-        let left = Left::by("kubeflow.org", "x7k2", "Running", &name).await?;
-        goes_on(left, 0).await?;
+        let left = Left::by(group, "x7k2", "Running", &name).await?;
+        goes_on(left, stay).await?;
     }
     Ok(())
 }
@@ -308,6 +294,36 @@ async fn what_was_left_in_the_middle_of_its_cleanup_is_cleaned_up() -> Result<()
     let _operator = left.take_over()?;
     left.bench.nothing().await?;
     left.bench.phase("digits", "Succeeded").await?;
+    Ok(())
+}
+
+/// Each time the pods go from one watch to another and back.
+// contract: 12.41
+#[tokio::test]
+async fn labels_that_somebody_takes_off_come_back_and_nothing_is_made_beside_what_runs()
+-> Result<()> {
+    let left = Left::by("kubeflow.org", "x7k2", "Running", "digits").await?;
+    let before = uids(&left.bench).await?;
+    let _operator = left.take_over()?;
+    let (patch, how) = (
+        json!({"metadata": {"labels": {labels::OPERATOR: null}}}),
+        PatchParams::default(),
+    );
+    for _ in 0..20 {
+        left.are_labelled().await?;
+        let patch = Patch::Merge(&patch);
+        let names = before.keys();
+        let all = names.map(|name| left.bench.pods.patch(name, &how, &patch));
+        futures::future::try_join_all(all).await?;
+    }
+    left.are_labelled().await?;
+    ensure!(uids(&left.bench).await? == before, "other pods");
+    for (role, index) in [("worker", 0), ("worker", 1), ("scheduler", 0)] {
+        left.kubelet.succeed(&left.of(role, index)).await?;
+    }
+    left.is("Done", "Succeeded").await?;
+    let made = made(&left.bench, &left.plane)?;
+    ensure!(made.is_empty(), "{made:?}");
     Ok(())
 }
 

@@ -39,6 +39,7 @@ async fn it_waits_for_the_crd_and_can_bring_it() -> Result<()> {
     bench.create(&training("digits", 1, 1)).await?;
     bench.pods(3).await?;
 
+    drop(bringing);
     let before = crds.get(CRD).await?.metadata.generation;
     Operator::start_with(&plane, &["--namespace", "nowhere", "--install-crds"])?
         .says("established")

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
 use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt as _;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
@@ -52,6 +53,58 @@ async fn left(life: &Life, manifest: &Value) -> Result<BTreeMap<String, String>>
     life.uids().await
 }
 
+/// Names of the Jobs whose pods the service finds.
+async fn found_by(life: &Life, service: &Service) -> Result<Vec<String>> {
+    let selector = service.spec.as_ref().and_then(|spec| spec.selector.clone());
+    let selector = selector.context("a selector")?;
+    let labels = selector.iter().map(|(key, value)| format!("{key}={value}"));
+    let labels = labels.collect::<Vec<_>>().join(",");
+    let pods = life
+        .bench
+        .pods
+        .list(&ListParams::default().labels(&labels))
+        .await?;
+    let owners = pods.iter().flat_map(|pod| pod.owner_references());
+    Ok(owners.map(|owner| owner.name.clone()).collect())
+}
+
+/// One that is paused has its own all the same: they go when it is deleted.
+// contract: 12.28, 12.40
+#[tokio::test]
+async fn what_the_first_operator_left_of_a_paused_job_goes_with_it() -> Result<()> {
+    let (life, plane) = Life::new("mlkube-left-paused").await?;
+    let mut manifest = sample("mlkube-v1beta1-dist.yaml")?;
+    manifest["spec"]["RuntimeId"] = json!("ab12");
+    apply(&life.jobs, &manifest).await?;
+    let status = json!({"status": {"phase": "Running", "state": "Running", "controlPaused": true}});
+    let how = PatchParams::default();
+    let status = Patch::Merge(status);
+    let job = life.jobs.patch_status(DIST, &how, &status).await?;
+    let before = left(&life, &manifest).await?;
+    let _operator = life.serve(plane)?;
+    until("all of it to be the job's", PATIENCE, || async {
+        let batch = life.batch.list(&ListParams::default()).await?;
+        let services = life.bench.services.list(&ListParams::default()).await?;
+        let all = batch.iter().map(|one| &one.metadata);
+        let mut all = all.chain(services.iter().map(|one| &one.metadata));
+        Ok(all.all(|meta| {
+            let owner = meta.owner_references.iter().flatten().next();
+            owner.map(|owner| &owner.uid) == job.metadata.uid.as_ref()
+        }))
+    })
+    .await?;
+    ensure!(life.uids().await? == before, "other Jobs");
+    let now = life.jobs.get(DIST).await?;
+    ensure!(
+        now.data["status"] == job.data["status"],
+        "{}",
+        now.data["status"]
+    );
+    life.jobs.delete(DIST, &DeleteParams::default()).await?;
+    life.only(&[]).await?;
+    life.bench.nothing().await
+}
+
 // contract: 12.40
 // promise: P70
 #[tokio::test]
@@ -89,6 +142,18 @@ async fn what_the_first_operator_left_goes_on_under_this_one() -> Result<()> {
     })
     .await?;
     ensure!(life.uids().await? == before, "other Jobs");
+    // The Jobs give their pods the labels of then; services look for those of now.
+    until("each service to find its pod", PATIENCE, || async {
+        for service in life.bench.services.list(&ListParams::default()).await? {
+            let name = service.name_any();
+            let found = found_by(&life, &service).await?;
+            if found != [name.clone()] {
+                return Ok(Seen::NotYet(format!("{name}: {found:?}")));
+            }
+        }
+        Ok(Seen::Done(()))
+    })
+    .await?;
     for name in before
         .keys()
         .rev()

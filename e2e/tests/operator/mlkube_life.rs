@@ -341,6 +341,41 @@ async fn labels_that_somebody_takes_off_a_batch_job_come_back() -> Result<()> {
         Ok(job.labels().contains_key("mxnet.mlkube.io"))
     })
     .await?;
+    // And off its pod: the one that the watch goes by, and those that the service goes by.
+    let pod = life.pod(&name).await?;
+    let all = life.bench.pods.get(&pod).await?.labels().clone();
+    // The Job controller's own stay.
+    let is_ours =
+        |label: &str| !label.contains("batch.") && !label.contains("uid") && label != "job-name";
+    let own = all.iter().filter(|(label, _)| is_ours(label));
+    let own: BTreeMap<_, _> = own
+        .map(|(label, value)| (label.clone(), value.clone()))
+        .collect();
+    for gone in [
+        vec!["mxnet.mlkube.io"],
+        own.keys().map(String::as_str).collect(),
+    ] {
+        let gone: serde_json::Map<_, _> = gone
+            .iter()
+            .map(|one| ((*one).to_owned(), json!(null)))
+            .collect();
+        let bare = Patch::Merge(json!({"metadata": {"labels": gone}}));
+        let how = PatchParams::default();
+        life.bench.pods.patch(&pod, &how, &bare).await?;
+        until("the labels of the pod to be back", PATIENCE, || async {
+            let now = life.bench.pods.get(&pod).await?;
+            let missing = own
+                .iter()
+                .filter(|(label, value)| now.labels().get(*label) != Some(value));
+            let missing: Vec<_> = missing.collect();
+            Ok(if missing.is_empty() {
+                Seen::Done(())
+            } else {
+                Seen::NotYet(format!("{missing:?}"))
+            })
+        })
+        .await?;
+    }
     life.exit(&name, 0).await?;
     life.phase(local, "Done", "Succeeded").await?;
     ensure!(life.uids().await? == before, "another Job");

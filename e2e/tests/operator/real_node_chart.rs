@@ -20,7 +20,6 @@ use tempfile::TempDir;
 use crate::bench::{Bench, PATIENCE, at};
 use crate::deploy::{How, NAMESPACE, apply, folder, helm_at, kustomize, printed};
 use crate::example::Example;
-use crate::rights::has_flag;
 
 /// Gives the node the program as an image of that name.
 fn load(node: &RealNode, place: &Path, name: &str) -> Result<()> {
@@ -74,10 +73,8 @@ struct Release<'a> {
 impl<'a> Release<'a> {
     /// With the values for a node that has two images; they are kept in that file.
     fn new(plane: &'a ControlPlane, node: &'a RealNode, values: PathBuf) -> Result<Self> {
-        let replicas = if has_flag("--leader-elect")? { 2 } else { 1 };
         let given = json!({
             "image": {"repository": "localhost/mxjob", "pullPolicy": "Never"},
-            "replicas": replicas,
             "test": {"image": node::IMAGE, "pullPolicy": "Never"},
         });
         fs::write(&values, given.to_string())?;

@@ -9,7 +9,7 @@ use e2e::deadline::{Seen, until};
 use e2e::{ControlPlane, ScriptedKubelet, ports};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, ListParams, PostParams};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use crate::bench::{Bench, Operator, PATIENCE};
 const GROUPS: [&str; 2] = ["kubeflow.org", "fioravanzo.org"];
 
 /// As the first operators' manifests had it: one version, no schema, no status of its own.
-fn definition(group: &str) -> Result<CustomResourceDefinition> {
+pub(crate) fn definition(group: &str) -> Result<CustomResourceDefinition> {
     let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     Ok(serde_json::from_value(json!({
         "metadata": {"name": format!("mxjobs.{group}")},
@@ -223,7 +223,7 @@ async fn jobs_that_had_ended_have_ended_and_are_stored_in_our_words() -> Result<
     Ok(())
 }
 
-// contract: 12.33
+// contract: 12.33, 12.38, 12.42
 // defect: D21, D22
 #[tokio::test]
 async fn one_that_the_rules_would_have_refused_says_why_and_ends() -> Result<()> {
@@ -231,12 +231,21 @@ async fn one_that_the_rules_would_have_refused_says_why_and_ends() -> Result<()>
     let wrong = |group: &str| -> Result<_> {
         let begun = |name| left(group, name, ["Creating", "Running"]);
         let (mut twins, mut headless) = (begun("twins")?, begun("headless")?);
+        let mut double = begun("double")?;
+        let entries = double.data["spec"]["replicaSpecs"].as_array_mut();
+        let entries = entries.context("entries")?;
+        let mut other = entries[1].clone();
+        other["template"]["spec"]["containers"][0]["image"] = json!("example.com/other:1");
+        entries.push(other);
         twins.data["spec"]["replicaSpecs"][0]["replicas"] = json!(2);
         headless.data["spec"]["terminationPolicy"]["chief"]["replicaIndex"] = json!(3);
         Ok([
             // The other group's are read at v1.
             (twins, ["must be 1", "The SCHEDULER must have Replicas = 1"]),
             (headless, ["Missing ReplicaSpec for chief: SCHEDULER"; 2]),
+            // Names of its pods would have 67 characters.
+            (begun(&"n".repeat(50))?, ["has no pod and can get none"; 2]),
+            (double, ["two entries of one mxReplicaType", "twice"]),
         ])
     };
     for group in GROUPS {
@@ -253,6 +262,15 @@ async fn one_that_the_rules_would_have_refused_says_why_and_ends() -> Result<()>
             let said = reason.as_str().unwrap_or_default();
             let told = why.iter().any(|why| said.contains(why));
             ensure!(told, "{group}: {reason}");
+            let jobs = world.at(group, "v1alpha1");
+            for change in [
+                json!({"labels": {"who": "me"}, "finalizers": ["example.com/held"]}),
+                json!({"finalizers": null}),
+            ] {
+                let change = Patch::Merge(json!({"metadata": change}));
+                let how = PatchParams::default();
+                jobs.patch(&job.name_any(), &how, &change).await?;
+            }
         }
     }
     let pods = world.bench.pods.list(&ListParams::default()).await?.items;

@@ -75,11 +75,11 @@ async fn it_starts_when_the_other_is_stopped_or_when_it_is_told_to() -> Result<(
     ensure!(bench.jobs.get("digits").await?.status.is_none());
     ensure!(bench.pods(1).await?.len() == 1);
 
-    // In another namespace than those that it looks after it is not looked for.
+    // It looks after those of all namespaces, wherever it is itself.
     let elsewhere = plane.namespace("elsewhere").await?;
-    let operator = Operator::start(&plane, &elsewhere)?;
-    operator.says("caches are complete").await?;
-    drop(operator);
+    let log = refused(Operator::start(&plane, &elsewhere)?).await?;
+    let wanted = format!("Deployment mx-job-operator in namespace {namespace}");
+    ensure!(log.contains(&wanted), "{log}");
 
     let operator = Operator::start_with(&plane, &["--force-takeover"])?;
     operator
@@ -112,10 +112,11 @@ async fn it_starts_when_the_other_is_stopped_or_when_it_is_told_to() -> Result<(
 // contract: 12.31
 #[tokio::test]
 async fn an_operator_of_several_kinds_may_leave_these_jobs_alone() -> Result<()> {
-    let (bench, plane) = Bench::shared("kinds").await?;
+    // Operators of other namespaces would not start beside it.
+    let (bench, plane) = Bench::own("kinds").await?;
     let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
     let deployments = older(&bench, "training-operator", &["--leader-elect"]).await?;
-    let log = refused(Operator::start(plane, &bench.namespace)?).await?;
+    let log = refused(Operator::start(&plane, &bench.namespace)?).await?;
     let wanted = "neither its flags nor its image \"example.com/training-operator\" tell";
     ensure!(log.contains(wanted), "{log}");
 
@@ -124,7 +125,7 @@ async fn an_operator_of_several_kinds_may_leave_these_jobs_alone() -> Result<()>
     deployments
         .patch("training-operator", &PatchParams::default(), &others)
         .await?;
-    let operator = Operator::start(plane, &bench.namespace)?;
+    let operator = Operator::start(&plane, &bench.namespace)?;
     operator.says("caches are complete").await?;
     ensure!(!operator.log()?.contains("training-operator"));
     Ok(())
@@ -138,6 +139,7 @@ async fn allow(plane: &ControlPlane, more: &[Value]) -> Result<()> {
         json!({"apiGroups": ["kubeflow.org"], "resources": ["mxjobs", "mxjobs/status"], "verbs": all}),
         json!({"apiGroups": [""], "resources": ["pods", "services", "configmaps"], "verbs": all}),
         json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": all}),
+        json!({"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "get", "patch"]}),
     ];
     rules.extend_from_slice(more);
     let role = json!({
@@ -179,6 +181,14 @@ async fn what_it_may_not_see_it_warns_of_and_the_right_to_see_it_is_a_small_one(
     ensure!(log.contains(why), "{log}");
     bench.create(&training("digits", 0, 1)).await?;
     bench.phase("digits", "Running").await?;
+    operator.kill()?;
+    // Nor in its own namespace, if it has one.
+    let arguments = ["--namespace", &bench.namespace];
+    let operator = Operator::start_as(&plane, User::Operator, &arguments)?;
+    let wanted =
+        "cannot see whether an older operator of another namespace looks after the same jobs";
+    operator.says(wanted).await?;
+    operator.says("caches are complete").await?;
     operator.kill()?;
 
     let names = ["mx-job-operator", "mxnet-operator", "training-operator"];

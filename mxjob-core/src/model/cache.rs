@@ -14,8 +14,12 @@ pub enum Kind {
     Jobs,
     /// Pods.
     Pods,
+    /// Those that an older operator has marked and that have not this one's label: a watch of its own.
+    OlderPods,
     /// Services.
     Services,
+    /// The same of services.
+    OlderServices,
     /// ConfigMaps.
     ConfigMaps,
 }
@@ -65,10 +69,41 @@ impl<T> Default for Cache<T> {
 impl<T: Stored> Cache<T> {
     /// The objects, and whether their deletion was answered.
     pub(super) fn all(&self) -> impl Iterator<Item = (&Arc<T>, bool)> {
+        self.beside(None)
+    }
+
+    /// The same, with those that only the watch of an older operator's objects shows. What gets this one's
+    /// label is in both until both have said so, or in neither.
+    pub(super) fn with<'a>(&'a self, older: &'a Self) -> impl Iterator<Item = (&'a Arc<T>, bool)> {
+        self.beside(Some(older))
+    }
+
+    fn beside<'a>(&'a self, older: Option<&'a Self>) -> impl Iterator<Item = (&'a Arc<T>, bool)> {
+        let is_new = |one: &&Known<T>| !self.known.values().any(|known| known.is(&one.object));
+        let older: Vec<_> = older
+            .into_iter()
+            .flat_map(|older| older.known.values())
+            .collect();
+        let older: Vec<_> = older.into_iter().filter(is_new).collect();
+        let is_older = |name: &str| {
+            older
+                .iter()
+                .any(|one| self::name(one.object.as_ref()) == name)
+        };
         let unknown = self.strangers.iter();
-        let unknown = unknown.filter(|(name, _)| !self.known.contains_key(*name));
-        let known = self.known.values().map(|one| (&one.object, one.doomed));
-        known.chain(unknown.map(|(_, object)| (object, false)))
+        let unknown =
+            unknown.filter(|(name, _)| !self.known.contains_key(*name) && !is_older(name));
+        let unknown: Vec<_> = unknown.map(|(_, object)| (object, false)).collect();
+        let known = self.known.values().chain(older);
+        known.map(|one| (&one.object, one.doomed)).chain(unknown)
+    }
+
+    /// What was written and never confirmed is forgotten, and so is that a deletion was answered.
+    pub(super) fn expire(&mut self) {
+        self.known.retain(|_, known| !known.written);
+        self.known
+            .values_mut()
+            .for_each(|known| known.doomed = false);
     }
 
     /// The object was read, for the watch has not shown it.

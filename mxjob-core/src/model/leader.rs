@@ -13,24 +13,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::Cluster;
 use super::api::{ApiError, Part, Preconditions};
 use super::cache::{Cache, Kind, News};
+use super::fault::{Fault, send};
 use super::objects::Made;
 use super::stored::{Stored, StoredJob};
+use super::watched::{is_older, is_ours, is_watched};
 use crate::api::v1::JobStatus;
 use crate::job::Job;
 use crate::plan::{Action, ConfigMapView, Debounce, Observed, Plan, PodView, ServiceView, plan};
 use crate::role::RoleTable;
 use crate::wiring::{Wiring, labels};
-
-/// What goes wrong with a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// Nothing.
-    None,
-    /// It is refused with a server error, and not carried out.
-    Refused,
-    /// It is carried out and answered with a server error.
-    Lost,
-}
 
 /// What a leader has done.
 #[derive(Clone, Debug)]
@@ -60,7 +51,9 @@ pub struct Leader {
     name: String,
     jobs: Cache<StoredJob>,
     pods: Cache<Pod>,
+    older_pods: Cache<Pod>,
     services: Cache<Service>,
+    older_services: Cache<Service>,
     config_maps: Cache<ConfigMap>,
     /// Pods that it has just looked for and found.
     found: Vec<Arc<Pod>>,
@@ -78,7 +71,9 @@ impl Leader {
             name: name.to_owned(),
             jobs: Cache::default(),
             pods: Cache::default(),
+            older_pods: Cache::default(),
             services: Cache::default(),
+            older_services: Cache::default(),
             config_maps: Cache::default(),
             found: Vec::new(),
             debounce: debounced.then(Debounce::default),
@@ -91,9 +86,26 @@ impl Leader {
 
     /// The watches of all kinds say something.
     pub fn hear_all(&mut self, cluster: &Cluster, news: News) {
-        for kind in [Kind::Jobs, Kind::Pods, Kind::Services, Kind::ConfigMaps] {
+        for kind in [
+            Kind::Jobs,
+            Kind::Pods,
+            Kind::OlderPods,
+            Kind::Services,
+            Kind::OlderServices,
+            Kind::ConfigMaps,
+        ] {
             self.hear(cluster, kind, news);
         }
+    }
+
+    /// Too much time has passed since its requests were answered: it does not believe any more what the
+    /// watches have not confirmed. A job it would read.
+    pub fn expire(&mut self) {
+        self.pods.expire();
+        self.older_pods.expire();
+        self.services.expire();
+        self.older_services.expire();
+        self.config_maps.expire();
     }
 
     /// The watch of one kind says something.
@@ -106,9 +118,19 @@ impl Leader {
                 self.pods
                     .hear(news, Pod::shelf(server), |one| is_watched(one, table, job));
             }
+            Kind::OlderPods => {
+                self.found.clear();
+                self.older_pods
+                    .hear(news, Pod::shelf(server), |one| is_older(one, table, job));
+            }
             Kind::Services => self.services.hear(news, Service::shelf(server), |one| {
                 is_watched(one, table, job)
             }),
+            Kind::OlderServices => self
+                .older_services
+                .hear(news, Service::shelf(server), |one| {
+                    is_older(one, table, job)
+                }),
             Kind::ConfigMaps => self
                 .config_maps
                 .hear(news, ConfigMap::shelf(server), |one| {
@@ -136,7 +158,8 @@ impl Leader {
         };
         let plain = Debounce::default();
         let debounce = self.debounce.as_ref().unwrap_or(&plain);
-        for name in self.observe(stored.job(), |seen| debounce.missing(seen)) {
+        let missing = self.observe(stored.job(), |seen| debounce.missing(seen));
+        for name in missing.names {
             if let Ok(pod) = cluster.server.get::<Pod>(&name) {
                 self.found.push(pod.clone());
                 if !is_watched(pod.as_ref(), self.table, &self.name) {
@@ -144,6 +167,17 @@ impl Leader {
                 }
             }
         }
+        if missing.labels.is_empty() {
+            return;
+        }
+        let is_one = |pod: &&Arc<Pod>| {
+            let all = pod.metadata.labels.as_ref();
+            let has =
+                |(key, value): &(&str, String)| all.and_then(|all| all.get(*key)) == Some(value);
+            missing.labels.iter().all(has)
+        };
+        self.found
+            .extend(cluster.server.list::<Pod>().filter(is_one).cloned());
     }
 
     /// The job as it knows it.
@@ -184,13 +218,14 @@ impl Leader {
     }
 
     fn observe<R>(&self, job: &Job, look: impl FnOnce(&Observed<'_>) -> R) -> R {
+        let known: Vec<_> = self.pods.with(&self.older_pods).collect();
         let is_new = |pod: &&Arc<Pod>| {
-            self.pods
-                .all()
-                .all(|(one, _)| one.meta().name != pod.meta().name)
+            let mut known = known.iter();
+            known.all(|(one, _)| one.meta().name != pod.meta().name)
         };
         let found = self.found.iter().filter(is_new).map(|pod| (pod, false));
-        let pods = self.pods.all().chain(found).map(|(pod, doomed)| {
+        let found: Vec<_> = found.collect();
+        let pods = known.into_iter().chain(found).map(|(pod, doomed)| {
             let mut view = PodView::of(pod, self.table);
             view.deleting |= doomed;
             view
@@ -198,7 +233,8 @@ impl Leader {
         let mut pods: Vec<_> = pods.collect();
         // The planner's result may not depend on an order.
         pods.reverse();
-        let services = self.services.all().map(|(service, doomed)| {
+        let services = self.services.with(&self.older_services);
+        let services = services.map(|(service, doomed)| {
             let mut view = ServiceView::of(service, self.table);
             view.deleting |= doomed;
             view
@@ -308,8 +344,14 @@ impl Leader {
             Made::Service(service) => self.services.write(&service),
             Made::ConfigMap(config_map) => self.config_maps.write(&config_map),
             Made::Nothing => match action {
-                Action::DeletePod(target) => self.pods.doom(&target.name, &target.uid),
-                Action::DeleteService(target) => self.services.doom(&target.name, &target.uid),
+                Action::DeletePod(target) => {
+                    self.pods.doom(&target.name, &target.uid);
+                    self.older_pods.doom(&target.name, &target.uid);
+                }
+                Action::DeleteService(target) => {
+                    self.services.doom(&target.name, &target.uid);
+                    self.older_services.doom(&target.name, &target.uid);
+                }
                 Action::DeleteConfigMap(target) => self.config_maps.doom(&target.name, &target.uid),
                 _ => {}
             },
@@ -327,7 +369,7 @@ impl Leader {
         let (table, name_of_job, server) = (self.table, self.name.as_str(), &cluster.server);
         let seen = |meta: &ObjectMeta| {
             let owner = labels::controller(meta).is_some_and(|one| one.uid == job.meta.uid);
-            (is_labelled(meta, table, name_of_job), owner)
+            (is_ours(meta, table, name_of_job), owner)
         };
         match action {
             Action::CreatePod(..) => server.get::<Pod>(name).is_ok_and(|found| {
@@ -345,31 +387,6 @@ impl Leader {
                 self.services.meet(found, watched);
                 watched || owned
             }),
-        }
-    }
-}
-
-/// True for what the job's watches show: what has this operator's label, and of pods and services what
-/// has an older one's.
-fn is_watched<T: Stored>(object: &T, table: &RoleTable, job: &str) -> bool {
-    is_labelled(object.meta(), table, job)
-}
-
-fn is_labelled(meta: &ObjectMeta, table: &RoleTable, job: &str) -> bool {
-    let label = |key: &str| meta.labels.as_ref()?.get(key);
-    let ours = label(labels::OPERATOR).is_some_and(|one| *one == table.operator());
-    let older = || table.mark().and_then(label).is_some_and(String::is_empty);
-    (ours || older()) && labels::job(meta, table) == Some(job)
-}
-
-fn send<T>(fault: Fault, request: impl FnOnce() -> Result<T, ApiError>) -> Result<T, ApiError> {
-    match fault {
-        Fault::None => request(),
-        Fault::Refused => Err(ApiError::Internal),
-        Fault::Lost => {
-            // Whoever asked never hears the answer.
-            let _unheard = request();
-            Err(ApiError::Internal)
         }
     }
 }

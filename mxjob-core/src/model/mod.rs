@@ -10,6 +10,7 @@
 
 mod api;
 mod cache;
+mod fault;
 mod garbage;
 mod kubelet;
 mod leader;
@@ -17,6 +18,7 @@ mod objects;
 mod server;
 mod settle;
 mod stored;
+mod watched;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -33,7 +35,8 @@ use kubelet::NodePod;
 
 pub use api::{ApiError, Deletion, Part, Preconditions};
 pub use cache::{Kind, News};
-pub use leader::{Done, Fault, Leader};
+pub use fault::Fault;
+pub use leader::{Done, Leader};
 pub use server::{Server, Shelf};
 pub use stored::{Stored, StoredJob};
 

@@ -102,7 +102,7 @@ impl Cluster {
     ) -> Result<Made, ApiError> {
         let made = match action {
             // What an older operator left in the model has its owner.
-            Action::AdoptPod(..) | Action::AdoptService(..) => None,
+            Action::AdoptPod(..) | Action::AdoptService(..) | Action::LabelPodOfJob(..) => None,
             Action::LabelPod(replica, target) => wiring
                 .and_then(|wiring| wiring.pod(*replica, Attempt::default()))
                 .map(|pod| self.label_pod(target, pod).map(Made::Pod))

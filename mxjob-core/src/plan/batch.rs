@@ -52,6 +52,7 @@ impl BatchView {
             batch: None,
             left_over: false,
             stopped,
+            bare: false,
             claimed: labels::is_claimed(meta),
             labelled: labels::is_marked(meta, table) && is_labelled(meta, table),
             attempt: attempt(meta),
@@ -125,8 +126,12 @@ impl BatchView {
         let job = self.0;
         pods.sort_by_key(|pod| (pod.created_at, &pod.name));
         let Some((newest, earlier)) = pods.split_last() else {
-            return job;
+            return PodView {
+                bare: job.ready && !job.phase.is_final(),
+                ..job
+            };
         };
+        let goes_on = !newest.deleting && !newest.phase.is_final() && !job.phase.is_final();
         let by_itself = |pod: &&&PodView| !pod.deleting && !pod.disrupted;
         let mut before = earlier.iter().rev().filter(by_itself);
         let before = before.find_map(|pod| pod.exit().cloned());
@@ -139,6 +144,7 @@ impl BatchView {
         let in_place = pods.iter().map(|pod| pod.container_restarts);
         PodView {
             phase,
+            bare: goes_on && !newest.labelled,
             ready: newest.ready,
             started: job.started || newest.started,
             started_at: newest.started_at,

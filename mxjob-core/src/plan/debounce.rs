@@ -1,4 +1,5 @@
-//! Writing a status less often: a change of counts alone waits a little for the next one.
+//! Writing a status less often: a change of counts alone waits a little for the next one, and the
+//! first status of a small job for its objects.
 //!
 //! What may wait is what the pods themselves still tell: how many run, are ready and have ended, and
 //! which have started and succeeded. Who restarts forgets what waits and reads it from the pods
@@ -7,7 +8,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Event, Observed, Plan, look, plan};
+use super::{Action, Event, Missing, Observed, Plan, look, plan};
 use crate::api::v1::{JobStatus, ReplicaStatus};
 use crate::job::Job;
 
@@ -15,6 +16,12 @@ use crate::job::Job;
 const QUIET: SignedDuration = SignedDuration::from_secs(1);
 /// Counts that change all the time are written this often.
 const LONGEST: SignedDuration = SignedDuration::from_secs(5);
+/// The first status of a job of no more objects than that comes after them. It costs the API server
+/// as much as several pods (CEL looks at the whole job), so it is a large part of what a small job
+/// costs, and none of what a large one does, whose user wants to see it meanwhile.
+const FEW: usize = 64;
+/// An older job has its status first: its objects are refused, or this view of it may be an old one.
+const NEW: SignedDuration = SignedDuration::from_secs(5);
 
 /// What waits to be written about one job, between two looks at it.
 #[derive(Clone, Debug, Default)]
@@ -40,9 +47,9 @@ impl Debounce {
         self.held.is_none()
     }
 
-    /// Names of the job's pods that have run and are not there. They are to be looked for, and what is
-    /// found is to be shown to [`Debounce::plan`], which takes the others for gone.
-    pub fn missing(&self, observed: &Observed<'_>) -> Vec<String> {
+    /// What of the job is not there as far as is known. It is to be looked for, and what is found is to be
+    /// shown to [`Debounce::plan`], which takes the rest for gone.
+    pub fn missing(&self, observed: &Observed<'_>) -> Missing {
         let held = self.held.as_ref();
         let Some(held) = held.filter(|held| held.is_of(observed.job)) else {
             return look::missing(observed);
@@ -88,6 +95,11 @@ impl Debounce {
                 let since = held.as_ref().map_or(now, |held| held.since);
                 let mut events = held.map_or_else(Vec::new, |held| held.events);
                 events.append(&mut plan.events);
+                if let Some(due) = objects_first(job, &plan, now).filter(|_| urgent) {
+                    // What it would say is found out anew.
+                    plan.wake_at = Some(plan.wake_at.map_or(due, |sooner| sooner.min(due)));
+                    return plan;
+                }
                 if urgent {
                     plan.status = Some(status);
                     plan.events = events;
@@ -133,6 +145,19 @@ impl Held {
         let after = |start: Timestamp, wait| start.checked_add(wait).unwrap_or(start);
         after(self.changed, QUIET).min(after(self.since, LONGEST))
     }
+}
+
+/// Until when the first status of a new job waits while its objects are made; `None`: it does not.
+fn objects_first(job: &Job, plan: &Plan, now: Timestamp) -> Option<Timestamp> {
+    let creates = |action: &Action| action.comes_first() || matches!(action, Action::CreatePod(..));
+    let few = (1..=FEW).contains(&plan.actions.len()) && plan.actions.iter().all(creates);
+    let first = job.status == JobStatus::default() && !job.wiped;
+    let created = job
+        .meta
+        .created_at
+        .filter(|at| few && first && *at <= now)?;
+    let due = created.checked_add(NEW).ok()?;
+    (now < due).then_some(due)
 }
 
 /// A status without what the pods themselves still tell.

@@ -91,6 +91,14 @@ impl<'a> Draft<'a> {
         format!("{}{word}", self.job.table.crd.kind)
     }
 
+    /// What is to be done, and no word about it.
+    pub(super) fn into_actions(self) -> Plan {
+        Plan {
+            actions: self.actions,
+            ..Plan::default()
+        }
+    }
+
     pub(super) fn into_plan(mut self) -> Plan {
         milestones::note(&mut self);
         let changed = self.job.wiped || self.status != self.job.status;

@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::world::World;
 use super::{Action, Event, Observed, PodPhase, PodView, Target, restart, warnings};
 use crate::job::{Replica, Spec};
-use crate::wiring::names;
+use crate::wiring::{labels, names};
 
 /// The pods of this life and attempt, by replica.
 pub(super) type Current<'a> = BTreeMap<Replica, &'a PodView>;
@@ -68,14 +68,15 @@ pub(super) fn look(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>, me
 
 /// Puts labels back that somebody took off: services and the operator's watch find pods by them.
 pub(super) fn label(draft: &mut Draft<'_>, current: &Current<'_>) {
-    let unlabelled = current
-        .iter()
-        .filter(|(_, pod)| !pod.labelled && !pod.orphan);
-    for (replica, pod) in unlabelled {
-        if !pod.deleting && !pod.phase.is_final() {
-            draft
-                .actions
-                .push(Action::LabelPod(*replica, Target::of(pod)));
+    let goes_on = |pod: &PodView| !pod.deleting && !pod.phase.is_final();
+    for (replica, pod) in current.iter().filter(|(_, pod)| goes_on(pod)) {
+        if !pod.labelled && !pod.orphan {
+            let target = Target::of(pod);
+            draft.actions.push(Action::LabelPod(*replica, target));
+        }
+        if pod.bare {
+            let target = Target::of(pod);
+            draft.actions.push(Action::LabelPodOfJob(*replica, target));
         }
     }
 }
@@ -99,16 +100,27 @@ pub(super) fn adopt(draft: &mut Draft<'_>, world: &World<'_>) {
     draft.actions.extend(left);
 }
 
-/// The pods that have run and are not there, by name, and the Jobs of pods that are. Before [`super::plan`] says what that means they
-/// are to be looked for: a pod whose labels somebody took off is not watched.
-pub(super) fn missing(observed: &Observed<'_>) -> Vec<String> {
+/// What is to be looked for at the server before [`super::plan`] says what it means that it is not there: no
+/// watch shows it, and it may be there all the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Names of pods that have run, whose labels somebody may have taken off, and of the Jobs of pods that
+    /// are there.
+    pub names: Vec<String>,
+    /// Labels of pods that are to be listed, for a replica has none that is known, and no name tells which an
+    /// older operator has made for it: such a pod may be between two watches. None: there are no such pods.
+    pub labels: Vec<(&'static str, String)>,
+}
+
+/// What is missing of what the job is to have or has had.
+pub(super) fn missing(observed: &Observed<'_>) -> Missing {
     let job = observed.job;
     let Ok(spec) = &job.spec else {
-        return Vec::new();
+        return Missing::default();
     };
     let not_ours = job.meta.deleting || job.meta.managed_elsewhere || job.status.is_paused();
     if not_ours || job.status.is_finished() || spec.suspend {
-        return Vec::new();
+        return Missing::default();
     }
     let world = World::of(observed);
     let memory = Memory::load(spec, &job.status);
@@ -121,10 +133,17 @@ pub(super) fn missing(observed: &Observed<'_>) -> Vec<String> {
             && !world.foreign.contains_key(replica);
         gone || pod.is_some_and(|pod| pod.left_over)
     };
-    spec.replicas()
-        .filter(is_missing)
-        .map(|replica| names::replica(job, replica))
-        .collect()
+    let names = spec.replicas().filter(is_missing);
+    let has_none =
+        |replica: &Replica| !memory.has_completed(*replica) && !world.pods.contains_key(replica);
+    let mut labels = labels::of_older_pods(job);
+    if !labels.is_empty() && !spec.replicas().any(|replica| has_none(&replica)) {
+        labels.clear();
+    }
+    Missing {
+        names: names.map(|replica| names::replica(job, replica)).collect(),
+        labels,
+    }
 }
 
 /// Remembers the container restarts of the pods of this life.
@@ -161,11 +180,7 @@ fn ran_long(draft: &Draft<'_>, started_at: Timestamp, pod: &PodView) -> bool {
 
 /// Says that the container of a pod has ended.
 pub(super) fn exit_event(draft: &Draft<'_>, pod: &str, code: i32) -> Event {
-    Event::normal(
-        "ExitedWithCode",
-        format!(
-            "Pod: {}.{pod} exited with code {code}",
-            draft.job.meta.namespace
-        ),
-    )
+    let (kind, namespace) = (draft.job.table.children().kind(), &draft.job.meta.namespace);
+    let message = format!("{kind}: {namespace}.{pod} exited with code {code}");
+    Event::normal("ExitedWithCode", message)
 }

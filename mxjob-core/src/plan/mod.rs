@@ -41,6 +41,7 @@ use world::World;
 pub use account::{Account, Facts, Start};
 pub use batch::BatchView;
 pub use debounce::Debounce;
+pub use look::Missing;
 pub use observed::{ConfigMapView, Exit, Observed, PodPhase, PodView, ServiceView};
 pub use wave::Wave;
 
@@ -75,7 +76,10 @@ pub enum Action {
     /// Put the labels back on the pod of a replica, if it is still the one of that name and uid: those
     /// of [`crate::wiring::Wiring::pod`].
     LabelPod(Replica, Target),
-    /// The same, and make the job its owner, if nobody is: an older operator has left it.
+    /// Put the labels of the replica on the pod that the `batch/v1` Job of that name and uid has, by which its
+    /// service and the operator's watch find it: an older operator's Job gives it others.
+    LabelPodOfJob(Replica, Target),
+    /// The same as [`Action::LabelPod`], and make the job its owner, if nobody is: an older operator has left it.
     AdoptPod(Replica, Target),
     /// The same for the service of a replica.
     AdoptService(Replica, Target),
@@ -159,13 +163,18 @@ impl Event {
 /// What to do next about a job.
 pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let job = observed.job;
-    if job.meta.deleting || job.meta.managed_elsewhere || job.status.is_paused() {
+    if job.meta.deleting || job.meta.managed_elsewhere {
         // Of a deleted job the owner references let the cluster collect the rest.
         return Plan::default();
     }
     let mut draft = Draft::new(job, now);
-    inherited::complete(&mut draft);
     let world = World::of(observed);
+    if job.status.is_paused() {
+        // What has no owner would be left when the job is deleted.
+        look::adopt(&mut draft, &world);
+        return draft.into_actions();
+    }
+    inherited::complete(&mut draft);
     match &job.spec {
         Ok(spec) if job.status.is_finished() => {
             finish::clean_up(&mut draft, &world, spec.clean, job.meta.ttl);
@@ -186,6 +195,7 @@ impl Action {
                 names::replica(job, *replica)
             }
             Self::LabelPod(_, target)
+            | Self::LabelPodOfJob(_, target)
             | Self::AdoptPod(_, target)
             | Self::AdoptService(_, target)
             | Self::StopPod(target)

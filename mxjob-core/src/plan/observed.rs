@@ -45,6 +45,8 @@ pub struct PodView {
     pub left_over: bool,
     /// It is such a Job that makes no more pods.
     pub stopped: bool,
+    /// It is such a Job whose pod lacks labels, or runs and is not seen for want of them.
+    pub bare: bool,
     /// Its labels say that it is of a job that could give it that name. The operator sees such an object
     /// without trying to create its own.
     pub claimed: bool,
@@ -263,6 +265,7 @@ impl PodView {
             batch: batch(meta),
             left_over: false,
             stopped: false,
+            bare: false,
             claimed: labels::is_claimed(meta),
             labelled: is_labelled(meta, table),
             attempt: attempt(meta),
@@ -337,11 +340,17 @@ pub(super) fn attempt(meta: &ObjectMeta) -> Attempt {
     text.map_or_else(Attempt::default, |text| Attempt::parse(text))
 }
 
+/// Its labels are those of the replica that it is, or whose Job it is a pod of.
 pub(super) fn is_labelled(meta: &ObjectMeta, table: &RoleTable) -> bool {
-    let job = labels::owner(meta, table).map_or("", |owner| owner.name.as_str());
     let name = meta.name.as_deref().unwrap_or_default();
-    names::of_pod(table, job, name)
-        .is_none_or(|(replica, _)| labels::are_of(meta.labels.as_ref(), table, job, replica))
+    let (job, replica) = if let Some(owner) = labels::owner(meta, table) {
+        (owner.name.as_str(), names::of_pod(table, &owner.name, name))
+    } else {
+        let batch = labels::batch(meta, table).unwrap_or_default();
+        let job = names::job(table, batch).unwrap_or_default();
+        (job, names::parts(table, job, batch))
+    };
+    replica.is_none_or(|(replica, _)| labels::are_of(meta.labels.as_ref(), table, job, replica))
 }
 
 pub(super) fn controller(meta: &ObjectMeta) -> Option<String> {

@@ -34,7 +34,7 @@ pub(super) fn run(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     // What a job of another size has done is not what this one is to do.
     let comparable = edit != Some(Edit::Size);
     let reached = comparable && success::is_reached(draft, spec, &memory, &current);
-    if let Some(end) = end(draft, spec, &memory, &failures, reached) {
+    if let Some(end) = end(draft, world, spec, &memory, &failures, reached) {
         for failure in &failures {
             exited(draft, failure);
         }
@@ -95,6 +95,7 @@ fn failures<'a>(
 /// How the job ends now, if it does. A failure beats success, success beats a deadline.
 fn end(
     draft: &mut Draft<'_>,
+    world: &World<'_>,
     spec: &Spec,
     memory: &Memory,
     failures: &[Failure<'_>],
@@ -117,6 +118,9 @@ fn end(
     if succeeded {
         return Some(End::Succeeded);
     }
+    if let Some(message) = without_pod(draft, world, spec, memory) {
+        return failed(message);
+    }
     if let (Some(limit), Some(start)) = (spec.deadline, draft.status.start_time.clone())
         && draft.passed(start.0, limit)
     {
@@ -125,6 +129,27 @@ fn end(
         ));
     }
     limit(draft, spec, memory, failures).and_then(failed)
+}
+
+/// What is to be said of a replica that has no pod in a job that gets none: the others would wait for it for
+/// ever.
+fn without_pod(
+    draft: &Draft<'_>,
+    world: &World<'_>,
+    spec: &Spec,
+    memory: &Memory,
+) -> Option<String> {
+    let why = spec.closed.as_ref()?;
+    let has_none =
+        |replica: &Replica| !world.pods.contains_key(replica) && !memory.has_completed(*replica);
+    let missing = spec.replicas().find(has_none);
+    let missing = missing.filter(|_| !success::is_decided(spec, memory))?;
+    let (table, name) = (draft.job.table, &draft.job.meta.name);
+    let (role, index) = (table.role(missing.role).name, missing.index);
+    Some(format!(
+        "Job {name} has failed because {role}/{index} has no {} and can get none: {why}",
+        table.children().word()
+    ))
 }
 
 /// The message of the restart limit that would be passed. Once the chief has decided nothing is

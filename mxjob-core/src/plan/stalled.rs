@@ -124,8 +124,10 @@ fn waits(draft: &mut Draft<'_>, replica: Replica, pod: &PodView) -> Option<Cause
     };
     let role = draft.job.table.role(replica.role).name;
     let message = format!(
-        "{role}/{} waits: {reason}, pod {} {told} {since}",
-        replica.index, pod.name
+        "{role}/{} waits: {reason}, {} {} {told} {since}",
+        replica.index,
+        draft.job.table.children().word(),
+        pod.name
     );
     draft.passed(since, PATIENCE).then(|| Cause {
         reason: reason.to_owned(),

@@ -4,6 +4,7 @@ use super::draft::Draft;
 use super::{Event, PodView};
 use crate::accelerators::{ALPHA_GPU, NVIDIA_GPU, asks_for_alpha};
 use crate::job::{Replica, RoleSpec, Spec};
+use crate::role::Children;
 
 /// A template's own restart policy has no effect. Said when the job is taken up.
 pub(super) fn template_restart_policy(draft: &mut Draft<'_>, spec: &Spec) {
@@ -50,10 +51,18 @@ pub(super) fn restarted_in_place(
         .role(replica.role)
         .is_some_and(|role| role.role.mode_env);
     if spec.mode.fixed_membership && has_peers && is_member {
+        let (kind, what) = match draft.job.table.children() {
+            Children::Jobs => ("Job", "made its pod anew"),
+            _ => ("Pod", "was restarted in place"),
+        };
+        // No version but v1 has that field.
+        let advice = match draft.job.table.crd.alone {
+            None => "Set failurePolicy to have the whole job restarted",
+            Some(_) => "Delete the job and create it again",
+        };
         let message = format!(
-            "Pod {} was restarted in place, and a job of mode {} goes on without it: ps-lite does \
-             not take a member back, the others wait for ever. Set failurePolicy to have the whole \
-             job restarted",
+            "{kind} {} {what}, and a job of mode {} goes on without it: ps-lite does not take a \
+             member back, the others wait for ever. {advice}",
             pod.name, spec.mode.name
         );
         draft.event(Event::warning("RestartedInPlace", message));

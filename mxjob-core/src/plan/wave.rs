@@ -96,6 +96,7 @@ impl Deed {
             Action::CreateConfigMap => Self::CreateConfigMap,
             Action::CreatePod(..) => Self::CreatePod,
             Action::LabelPod(..)
+            | Action::LabelPodOfJob(..)
             | Action::StopPod(_)
             | Action::AdoptPod(..)
             | Action::AdoptService(..) => return None,

@@ -92,18 +92,21 @@ impl<'a> World<'a> {
                 _ => {}
             }
         }
-        world.adopt(older);
+        world.take_older(older);
         world.take_in(otherwise);
         world
     }
 
-    /// The job's own pods that an older operator made.
-    fn adopt(&mut self, mut pods: Vec<(Replica, &'a PodView)>) {
-        pods.sort_by_key(|(_, pod)| (standing(pod), &pod.name));
-        for (replica, pod) in pods.into_iter().rev() {
+    /// The job's own pods that an older operator made. One that this operator has made beside such a one,
+    /// because it was not to be seen, does not stand above it for its name.
+    fn take_older(&mut self, pods: Vec<(Replica, &'a PodView)>) {
+        for (replica, pod) in pods {
             match self.pods.entry(replica) {
                 Entry::Vacant(place) => {
                     place.insert(pod);
+                }
+                Entry::Occupied(mut place) if rank(pod) > rank(place.get()) => {
+                    self.strays.push(place.insert(pod));
                 }
                 Entry::Occupied(_) => self.strays.push(pod),
             }
@@ -122,10 +125,7 @@ impl<'a> World<'a> {
         }
         self.strays
             .extend(std::mem::take(&mut self.pods).into_values());
-        pods.sort_by_key(|(_, pod)| {
-            let attempt = (pod.attempt.job, pod.attempt.replica);
-            (attempt, standing(pod), &pod.name)
-        });
+        pods.sort_by_key(|(_, pod)| rank(pod));
         for (replica, pod) in pods {
             self.strays.extend(self.pods.insert(replica, pod));
         }
@@ -143,13 +143,18 @@ impl<'a> World<'a> {
 }
 
 /// Of several pods of a replica that one counts of which this is the highest: an older operator left
-/// those that had failed beside the one that took their place.
-fn standing(pod: &PodView) -> (u8, Option<Timestamp>) {
-    let ended = match pod.phase {
+/// those that had failed beside the one that took their place. Of two that go on it is the one that
+/// has the most to lose.
+fn rank(pod: &PodView) -> impl Ord {
+    let standing = match pod.phase {
         PodPhase::Failed => 0,
         PodPhase::Succeeded => 2,
         PodPhase::Pending | PodPhase::Running if pod.deleting => 1,
-        PodPhase::Pending | PodPhase::Running => 3,
+        PodPhase::Pending => 3,
+        PodPhase::Running => 4,
     };
-    (ended, pod.created_at)
+    let attempt = (pod.attempt.job, pod.attempt.replica);
+    let age = pod.created_at.map_or(0, Timestamp::as_second);
+    let age = if standing > 2 { -age } else { age };
+    (attempt, standing, age, pod.name.clone())
 }

@@ -135,6 +135,14 @@ pub enum Children {
 }
 
 impl Children {
+    /// Its kind.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Pods => "Pod",
+            Self::Jobs => "Job",
+        }
+    }
+
     /// What one is called.
     pub const fn word(self) -> &'static str {
         match self {

@@ -20,7 +20,7 @@ pub const INDEX: &str = "training.kubeflow.org/replica-index";
 pub const JOB_ROLE: &str = "training.kubeflow.org/job-role";
 
 /// Label of the pods of a `batch/v1` Job with its name, which the cluster gives them.
-pub(crate) const BATCH: &str = "batch.kubernetes.io/job-name";
+pub const BATCH: &str = "batch.kubernetes.io/job-name";
 
 /// Longest value of a label.
 const LONGEST: usize = 63;
@@ -66,17 +66,20 @@ pub(crate) fn is_claimed(meta: &ObjectMeta) -> bool {
     label(OPERATOR).is_some() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
+/// Name of the `batch/v1` Job that owns a pod, where replicas are such.
+pub(crate) fn batch<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a str> {
+    let owner = controller(meta).filter(|owner| owner.kind == "Job");
+    let owner = owner.filter(|_| table.children() == Children::Jobs);
+    owner.map(|owner| owner.name.as_str())
+}
+
 /// Name of the job that an object belongs to: its owner, else the one that its labels name, else where
 /// replicas are `batch/v1` Jobs the one that such a Job's name tells.
 pub fn job<'a>(meta: &'a ObjectMeta, table: &RoleTable) -> Option<&'a str> {
     let labelled = || meta.labels.as_ref()?.get(JOB).map(String::as_str);
     let named = || {
-        let batch = controller(meta).filter(|owner| owner.kind == "Job");
-        let own = batch
-            .map(|batch| &batch.name)
-            .or(meta.name.as_ref())
-            .filter(|_| table.children() == Children::Jobs)?;
-        names::job(table, own)
+        let own = batch(meta, table).or(meta.name.as_deref());
+        names::job(table, own.filter(|_| table.children() == Children::Jobs)?)
     };
     owner(meta, table)
         .map(|owner| owner.name.as_str())
@@ -116,6 +119,22 @@ pub(crate) fn is_orphan(meta: &ObjectMeta, table: &RoleTable) -> bool {
     };
     let has_mark = form.legacy.mark().is_some();
     has_mark && controller(meta).is_none() && form.legacy.labels.iter().all(agrees)
+}
+
+/// Labels of the pods that an older operator made for the job, and of those that this one makes for it;
+/// none: there was no such operator. Such a pod is in one watch until it has [`OPERATOR`], and in
+/// another from then on.
+pub(crate) fn of_older_pods(job: &Job) -> Vec<(&'static str, String)> {
+    let form = job.table.list_form().filter(|_| job.table.mark().is_some());
+    let Some((form, run)) = form.zip(job.meta.run.as_ref()) else {
+        return Vec::new();
+    };
+    let tells = |(key, says): &(&'static str, LabelValue)| match says {
+        LabelValue::Text("") => Some((*key, String::new())),
+        LabelValue::Run => Some((*key, run.clone())),
+        _ => None,
+    };
+    form.legacy.labels.iter().filter_map(tells).collect()
 }
 
 /// Annotation of the ConfigMap with a job's layout: the runtime id, where the job has one, and the

@@ -15,6 +15,7 @@
 
 mod accelerators;
 mod account;
+mod batch_lives;
 mod by_name;
 mod conversion_edits;
 mod conversion_random;
@@ -28,6 +29,7 @@ mod keys;
 mod lists;
 mod mlkube;
 mod mlkube_batch;
+mod mlkube_labels;
 mod mlkube_random;
 mod mlkube_status;
 mod object;
@@ -42,6 +44,7 @@ mod older_size;
 mod older_taken_over;
 mod older_worlds;
 mod plan_adopted;
+mod plan_adopted_gap;
 mod plan_adopted_names;
 mod plan_conditions;
 mod plan_contract;

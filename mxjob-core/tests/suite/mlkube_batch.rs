@@ -27,16 +27,16 @@ fn batch_jobs(job: &Job) -> Vec<BatchJob> {
 }
 
 /// A job, the Jobs that are its replicas, and their pods.
-struct Life {
-    job: Job,
-    batch: Vec<BatchJob>,
-    pods: Vec<Pod>,
+pub(crate) struct Life {
+    pub(crate) job: Job,
+    pub(crate) batch: Vec<BatchJob>,
+    pub(crate) pods: Vec<Pod>,
     services: Vec<Service>,
 }
 
 impl Life {
     /// All run.
-    fn running() -> Self {
+    pub(crate) fn running() -> Self {
         let job = MLKUBE.read(&dist()).0;
         let mut batch = batch_jobs(&job);
         let mut pods = Vec::new();
@@ -64,7 +64,7 @@ impl Life {
         self.job.status.phase.as_deref().unwrap_or_default()
     }
 
-    fn plan(&mut self) -> Plan {
+    pub(crate) fn plan(&mut self) -> Plan {
         let plan = self.observe(|observed| plan(observed, NOW));
         if let Some(status) = &plan.status {
             self.job.status = status.clone();
@@ -74,7 +74,7 @@ impl Life {
 
     /// What the operator looks for by name.
     fn missing(&self) -> Vec<String> {
-        self.observe(|observed| Debounce::default().missing(observed))
+        self.observe(|observed| Debounce::default().missing(observed).names)
     }
 
     fn observe<R>(&self, look: impl FnOnce(&Observed<'_>) -> R) -> R {
@@ -99,7 +99,7 @@ impl Life {
 }
 
 /// The pod of a Job, created at that second, whose container is in that state.
-fn pod(job: &BatchJob, second: i64, state: &Value) -> Pod {
+pub(crate) fn pod(job: &BatchJob, second: i64, state: &Value) -> Pod {
     let phase = match state["terminated"]["exitCode"].as_i64() {
         None if state["running"].is_object() => "Running",
         None => "Pending",
@@ -124,7 +124,7 @@ fn pod(job: &BatchJob, second: i64, state: &Value) -> Pod {
     serde_json::from_value(object).unwrap()
 }
 
-fn ended(code: i32, reason: &str) -> Value {
+pub(crate) fn ended(code: i32, reason: &str) -> Value {
     json!({"terminated": {"exitCode": code, "reason": reason}})
 }
 

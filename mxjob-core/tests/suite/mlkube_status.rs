@@ -3,7 +3,7 @@
 use crate::mlkube::{MLKUBE, dist, world};
 use crate::support::{MX, World};
 use mxjob_core::api::v1::{JobStatus, Milestone};
-use mxjob_core::plan::{Observed, plan};
+use mxjob_core::plan::{Action, Observed, Plan, plan};
 use serde_json::{Value, json};
 
 fn milestones(world: &World) -> Vec<(String, String)> {
@@ -144,6 +144,30 @@ fn a_paused_job_is_left_as_it_is_until_it_goes_on() {
     assert!(writes);
     // What somebody has set stays in what is written.
     assert_eq!(status.unwrap()["controlPaused"], false);
+}
+
+/// What has no owner would stay when the job is deleted.
+// contract: 12.28, 12.40
+#[test]
+fn a_paused_job_gets_what_an_older_operator_left_of_it_and_nothing_else() {
+    let mut life = crate::mlkube_batch::Life::running();
+    life.job.status.paused = Some(true);
+    assert_eq!(life.plan(), Plan::default());
+    for one in &mut life.batch {
+        one.metadata.owner_references = None;
+    }
+    let plan = life.plan();
+    let adopts = |action: &Action| matches!(action, Action::AdoptPod(..));
+    assert_eq!(plan.actions.iter().filter(|one| adopts(one)).count(), 5);
+    let actions = plan.actions.clone();
+    assert_eq!(
+        plan,
+        Plan {
+            actions,
+            ..Plan::default()
+        }
+    );
+    assert_eq!(plan.actions.len(), 5);
 }
 
 // contract: 12.28

@@ -46,23 +46,32 @@ fn a_name_with_a_random_end_stands_for_a_replica() {
     assert_eq!(large, Some((index, Some("ab12"))));
 }
 
+const REPLICAS: [(&str, u32); 4] = [
+    ("Scheduler", 0),
+    ("Server", 0),
+    ("Worker", 0),
+    ("Worker", 1),
+];
+
 /// A job of so long a name, left running.
 fn long(group: &str, length: usize) -> World {
+    long_with(group, length, &REPLICAS)
+}
+
+/// A job of so long a name, left with these replicas running.
+fn long_with(group: &str, length: usize, replicas: &[(&str, u32)]) -> World {
     let entries = [("SCHEDULER", 1), ("SERVER", 1), ("WORKER", 2)];
     let mut manifest = manifest(group, &entries.map(|(role, count)| entry(role, count)));
     manifest["metadata"]["name"] = json!("n".repeat(length));
-    left_as(&manifest, "Running", "Running", all_run)
+    left_as(&manifest, "Running", "Running", |job, cluster, now| {
+        run(replicas, job, cluster, now);
+    })
 }
 
-fn all_run(job: &Job, cluster: &mut Cluster, now: Timestamp) {
-    for (role, index) in [
-        ("Scheduler", 0),
-        ("Server", 0),
-        ("Worker", 0),
-        ("Worker", 1),
-    ] {
+fn run(replicas: &[(&str, u32)], job: &Job, cluster: &mut Cluster, now: Timestamp) {
+    for (role, index) in replicas {
         let replica = Replica {
-            index,
+            index: *index,
             ..MX.replica(role, 0)
         };
         let pod = cluster
@@ -147,4 +156,36 @@ fn in_such_a_job_nothing_can_be_replaced() {
     let mut world = long("kubeflow.org", 50);
     world.exit(MX.worker(0), 137);
     assert_eq!(world.phase(), "Failed");
+}
+
+/// The others would wait for it for ever.
+// contract: 12.38
+#[test]
+fn such_a_job_that_lacks_a_pod_ends_and_says_why() {
+    let wanted = |which: &str| format!("{which} has no pod and can get none: ");
+    for lacking in 0..REPLICAS.len() {
+        let mut there = REPLICAS.to_vec();
+        let (role, index) = there.remove(lacking);
+        let world = long_with("kubeflow.org", 50, &there);
+        assert_eq!(world.phase(), "Failed", "{role}/{index}");
+        let message = world.message(ConditionType::Failed);
+        assert!(
+            message.contains(&wanted(&format!("{role}/{index}"))),
+            "{message}"
+        );
+        assert!(message.contains("shorten metadata.name"), "{message}");
+        assert_eq!((pods(&world), services(&world)), (Vec::new(), Vec::new()));
+        assert!(world.is_quiet());
+    }
+    // What it had is gone with the suspension.
+    let mut world = long("kubeflow.org", 50);
+    world.edit("spec.runPolicy.suspend", json!(true));
+    assert_eq!(
+        (world.phase(), pods(&world).len()),
+        ("Suspended".to_owned(), 0)
+    );
+    world.edit("spec.runPolicy.suspend", json!(false));
+    assert_eq!(world.phase(), "Failed");
+    let message = world.message(ConditionType::Failed);
+    assert!(message.contains(&wanted("Scheduler/0")), "{message}");
 }

@@ -51,13 +51,13 @@ fn a_pod_is_its_owners_whatever_its_labels_say() {
 fn a_pod_that_has_run_is_looked_for_before_it_counts_as_gone() {
     let mut look = Look::at(MX.job(1, 1, 2));
     let debounce = Debounce::default();
-    assert_eq!(debounce.missing(&look.observed()), [""; 0]);
+    assert_eq!(debounce.missing(&look.observed()).names, [""; 0]);
     look.pods.retain(|pod| pod.name != "demo-worker-1");
-    assert_eq!(debounce.missing(&look.observed()), ["demo-worker-1"]);
+    assert_eq!(debounce.missing(&look.observed()).names, ["demo-worker-1"]);
     look.job.status = look.plan().status.unwrap();
     assert!(look.job.status.is_finished());
     assert_eq!(
-        debounce.missing(&look.observed()),
+        debounce.missing(&look.observed()).names,
         [""; 0],
         "a finished job has nothing to lose"
     );
@@ -161,10 +161,10 @@ fn what_waits_to_be_written_about_a_job_says_nothing_of_the_next_of_its_name() {
     let plan = debounce.plan(&look.observed(), look.now);
     assert_eq!(plan.status, None, "who has started waits to be written");
     look.pods.clear();
-    assert_eq!(debounce.missing(&look.observed()).len(), 4);
+    assert_eq!(debounce.missing(&look.observed()).names.len(), 4);
     // Made in the same second it has the same status.
     look.job.meta.uid = "another".to_owned();
-    assert_eq!(debounce.missing(&look.observed()), [""; 0]);
+    assert_eq!(debounce.missing(&look.observed()).names, [""; 0]);
     let plan = debounce.plan(&look.observed(), look.now);
     assert_eq!(plan, Debounce::default().plan(&look.observed(), look.now));
 }

@@ -1,9 +1,10 @@
 //! How often a status is written, and that nothing is forgotten while one waits.
 
-use crate::support::{SETS, Set, World, set};
+use crate::support::{Look, SETS, Set, World, set};
 use jiff::SignedDuration;
+use mxjob_core::api::v1::JobStatus;
 use mxjob_core::job::Replica;
-use mxjob_core::plan::{Debounce, Observed, PodView, ServiceView};
+use mxjob_core::plan::{Action, Debounce, Observed, PodView, ServiceView};
 use serde_json::json;
 
 /// All replicas of a job of one server and so many workers, the chief at the given place.
@@ -155,5 +156,72 @@ fn counts_that_change_back_are_not_written() {
             assert_eq!(debounce.plan(&observed, now).status, None, "{after} ms");
         }
         assert!(debounce.is_empty());
+    }
+}
+
+/// A job of so many seconds of which nothing is there yet.
+fn newcomer(roles: Set, workers: u32, seconds: i64) -> Look {
+    let mut look = Look::of(&World::of(roles, roles.job(1, 1, workers)));
+    look.job.status = JobStatus::default();
+    look.job.meta.created_at = look.seconds_ago(seconds);
+    look.pods.clear();
+    look.services.clear();
+    look
+}
+
+// contract: 9.10
+#[test]
+fn the_first_status_of_a_small_new_job_comes_after_its_objects() {
+    for roles in SETS {
+        let mut look = newcomer(roles, 2, 1);
+        let mut debounce = Debounce::default();
+        let first = debounce.plan(&look.observed(), look.now);
+        assert_eq!((&first.status, first.events.len()), (&None, 0));
+        assert_eq!(first.actions.len(), 8, "services and pods");
+        // They are refused for some seconds: the job says by then that it was seen.
+        assert_eq!(first.wake_at, look.seconds_ago(-4));
+        let late = debounce.plan(&look.observed(), first.wake_at.unwrap());
+        assert!(late.status.is_some() && late.actions.len() == 8);
+        // They are there.
+        let made = Look::of(&World::of(roles, roles.job(1, 1, 2)));
+        (look.pods, look.services) = (made.pods, made.services);
+        look.job.meta.uid.clone_from(&made.job.meta.uid);
+        let second = debounce.plan(&look.observed(), look.now);
+        assert_eq!(second.actions, []);
+        assert_eq!(second.status.unwrap().phase.as_deref(), Some("Created"));
+    }
+}
+
+// contract: 9.10
+#[test]
+fn the_first_status_comes_first_where_it_may_be_waited_for_or_is_not_the_first() {
+    for roles in SETS {
+        let has_status = |look: &Look| {
+            let plan = Debounce::default().plan(&look.observed(), look.now);
+            (
+                plan.status.is_some(),
+                plan.actions
+                    .iter()
+                    .any(|one| matches!(one, Action::CreatePod(..))),
+            )
+        };
+        assert_eq!(has_status(&newcomer(roles, 2, 1)), (false, true));
+        assert_eq!(
+            has_status(&newcomer(roles, 31, 1)),
+            (true, true),
+            "66 objects"
+        );
+        assert_eq!(has_status(&newcomer(roles, 2, 5)), (true, true), "not new");
+        assert_eq!(
+            has_status(&newcomer(roles, 2, -1)),
+            (true, true),
+            "clocks differ"
+        );
+        let mut known = newcomer(roles, 2, 1);
+        known.job.status.observed_generation = Some(1);
+        assert_eq!(has_status(&known), (true, true), "not the first");
+        let mut wiped = newcomer(roles, 2, 1);
+        wiped.job.wiped = true;
+        assert_eq!(has_status(&wiped), (true, true), "somebody has wiped it");
     }
 }

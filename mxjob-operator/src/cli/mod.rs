@@ -44,7 +44,7 @@ enum Command {
   mxjob operator --namespace team-a           only the jobs of one namespace
   mxjob operator --api kubeflow.org,fioravanzo.org
                                               the jobs of an older API as well")]
-    Operator(controller::OperatorArgs),
+    Operator(Box<controller::OperatorArgs>),
 
     /// Run a job on this machine: its replicas as local processes, without a cluster
     #[command(after_help = "Examples:

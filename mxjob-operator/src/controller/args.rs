@@ -1,9 +1,13 @@
 //! What `mxjob operator` is told.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args, ValueEnum};
+use jiff::SignedDuration;
 
+use super::lead::{LONGEST, SHORTEST};
 use crate::manifest::ConfigFile;
 use crate::webhook::WebhookUrl;
 
@@ -31,6 +35,9 @@ pub(crate) struct OperatorArgs {
     /// Start although a Deployment of an older operator, which looks after the same jobs, is ready
     #[arg(long, env = "MXJOB_FORCE_TAKEOVER")]
     pub(crate) force_takeover: bool,
+
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
 
     /// Where the cluster is [default: KUBECONFIG, USE_KUBE_CONFIG, the pod's service account,
     /// ~/.kube/config]
@@ -93,6 +100,77 @@ pub(crate) struct OperatorArgs {
     pub(crate) log_format: LogFormat,
 }
 
+/// How one of several operators is chosen to look after the jobs.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ElectionArgs {
+    /// Look after jobs only while holding a lease that no other operator holds [default: true]
+    #[arg(
+        long,
+        env = "MXJOB_LEADER_ELECT",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "true",
+        default_missing_value = "true",
+        hide_default_value = true,
+        hide_possible_values = true,
+        value_parser = BoolishValueParser::new(),
+        value_name = "BOOL"
+    )]
+    pub(crate) leader_elect: bool,
+
+    /// Name of the lease, in the operator's own namespace: operators of the same jobs have the same
+    #[arg(
+        long,
+        alias = "leader-election-id",
+        env = "MXJOB_LEASE_NAME",
+        default_value = "mxjob-operator",
+        value_parser = lease_name,
+        value_name = "NAME"
+    )]
+    pub(crate) lease_name: String,
+
+    /// After how long another operator looks after the jobs when this one says nothing; 2s to 60s
+    #[arg(
+        long,
+        env = "MXJOB_LEASE_DURATION",
+        default_value = "5s",
+        value_parser = lease_duration,
+        value_name = "DURATION"
+    )]
+    pub(crate) lease_duration: Duration,
+}
+
+/// Reads the name of a lease.
+fn lease_name(name: &str) -> Result<String, &'static str> {
+    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let part = |part: &str| {
+        part.bytes().all(|byte| letter(byte) || byte == b'-')
+            && part.bytes().next().is_some_and(letter)
+            && part.bytes().last().is_some_and(letter)
+    };
+    if name.len() <= 253 && name.split('.').all(part) {
+        return Ok(name.to_owned());
+    }
+    Err(
+        "must be lower-case letters, digits, - and . within, 253 at most, as Kubernetes names leases",
+    )
+}
+
+/// Reads how long a lease is: the cluster knows whole seconds.
+fn lease_duration(text: &str) -> Result<Duration, String> {
+    let range = format!(
+        "must be whole seconds from {}s to {}s, like 5s",
+        SHORTEST.as_secs(),
+        LONGEST.as_secs()
+    );
+    let read: Option<SignedDuration> = text.trim().parse().ok();
+    let duration = read.and_then(|read| Duration::try_from(read).ok());
+    duration
+        .filter(|one| (SHORTEST..=LONGEST).contains(one) && one.subsec_nanos() == 0)
+        .ok_or(range)
+}
+
 /// Reads the name of a namespace. An environment variable that is set to nothing means none.
 pub(crate) fn namespace(name: &str) -> Result<String, &'static str> {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -128,6 +206,52 @@ mod tests {
     struct Line {
         #[command(flatten)]
         args: OperatorArgs,
+    }
+
+    fn election(arguments: &[&str]) -> Result<ElectionArgs, String> {
+        let line = Line::try_parse_from([&["operator"], arguments].concat());
+        line.map(|line| line.args.election)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_leader_is_elected_unless_told_otherwise() {
+        for (arguments, wanted) in [
+            ([].as_slice(), true),
+            (&["--leader-elect"], true),
+            (&["--leader-elect=true"], true),
+            (&["--leader-elect=false"], false),
+            (&["--leader-elect=no"], false),
+        ] {
+            let read = election(arguments).unwrap();
+            assert_eq!(read.leader_elect, wanted, "{arguments:?}");
+            assert_eq!(read.lease_name, "mxjob-operator");
+            assert_eq!(read.lease_duration, Duration::from_secs(5));
+        }
+        assert!(election(&["--leader-elect=maybe"]).is_err());
+        let named = election(&["--leader-election-id=mine"]).unwrap();
+        assert_eq!(named.lease_name, "mine");
+    }
+
+    #[test]
+    fn a_lease_that_cannot_be_is_refused() {
+        for (text, seconds) in [("2s", 2), ("15s", 15), ("1m", 60), ("60s", 60)] {
+            let read = election(&["--lease-duration", text]).unwrap();
+            assert_eq!(read.lease_duration.as_secs(), seconds, "{text}");
+        }
+        for bad in ["", "5", "1s", "0s", "61s", "2500ms", "-5s", "soon", "1h"] {
+            let error = election(&[&format!("--lease-duration={bad}")]).unwrap_err();
+            let wanted = "must be whole seconds from 2s to 60s, like 5s";
+            assert!(
+                error.contains("--lease-duration") && error.contains(wanted),
+                "{bad}: {error}"
+            );
+        }
+        assert!(election(&["--lease-name", "team-1.mxjob"]).is_ok());
+        for bad in ["", "A", "-a", "a-", "a..b", "a_b", &"a".repeat(254)] {
+            let error = election(&[&format!("--lease-name={bad}")]).unwrap_err();
+            assert!(error.contains("--lease-name"), "{bad}: {error}");
+        }
     }
 
     fn namespaces(given: &str) -> Result<Vec<String>, String> {

@@ -1,5 +1,7 @@
 //! What stands for replicas in the cluster: pods or, of an API that has them so, `batch/v1` Jobs.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -7,7 +9,7 @@ use kube::api::{DeleteParams, ResourceExt as _};
 use mxjob_core::job::{Attempt, Replica};
 use mxjob_core::plan::{BatchView, PodView, Target};
 use mxjob_core::role::Children;
-use mxjob_core::wiring::Wiring;
+use mxjob_core::wiring::{Wiring, labels};
 use serde_json::json;
 
 use super::cluster::Refusal;
@@ -86,6 +88,61 @@ impl Operator {
             let found = cluster.read::<Pod>(key, name).await?;
             found.map(|pod| Child::of_pod(key, &pod))
         })
+    }
+
+    /// Pods of the job that an older operator may have made, by their labels, whichever watch should show them.
+    pub(super) async fn older_pods(
+        &self,
+        key: &JobKey,
+        labels: &[(&str, String)],
+    ) -> Result<Vec<PodView>, Refusal> {
+        let labels = labels
+            .iter()
+            .map(|(label, value)| format!("{label}={value}"));
+        let labels = labels.collect::<Vec<_>>().join(",");
+        let pods = self.cluster.list::<Pod>(key, &labels).await?;
+        let own = pods.iter().filter(|pod| watch::is_of(key, *pod));
+        Ok(own.map(|pod| watch::pod(key.table(), pod)).collect())
+    }
+
+    /// Puts these labels on the pods of a Job that go on without them, whichever the watch shows.
+    pub(super) async fn label_pod_of_job(
+        &self,
+        key: &JobKey,
+        target: &Target,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<(), Refusal> {
+        let of_job = format!("{}={}", labels::BATCH, target.name);
+        let is_bare = |pod: &&Pod| {
+            let owner = labels::controller(&pod.metadata).map(|owner| &owner.uid);
+            let has_all = labels
+                .iter()
+                .all(|(key, value)| pod.labels().get(key) == Some(value));
+            let view = watch::pod(key.table(), pod);
+            owner == Some(&target.uid) && !has_all && !view.deleting && !view.phase.is_final()
+        };
+        let pods = self.cluster.list::<Pod>(key, &of_job).await?;
+        let mut found = false;
+        for pod in pods.iter().filter(is_bare) {
+            let (name, uid) = (pod.name_any(), pod.uid().unwrap_or_default());
+            let meta = ObjectMeta {
+                labels: Some(labels.clone()),
+                ..ObjectMeta::default()
+            };
+            let permit = self.cluster.permit(key).await;
+            let target = Target { name, uid };
+            let labelled = self
+                .cluster
+                .mark::<Pod>(key, permit, &target, &meta)
+                .await?;
+            if let Some(pod) = labelled {
+                tracing::info!(namespace = %key.namespace, job = %key.name, pod = %target.name, "the pod of a job has the labels by which it is found");
+                found = true;
+                self.keep_child(key, Child::of_pod(key, &pod));
+            }
+        }
+        // What is not seen yet will be.
+        found.then_some(()).ok_or(Refusal::NoSuchPod)
     }
 
     /// Gives what stands for a replica these labels and owners, if it still is that one; whether it is.

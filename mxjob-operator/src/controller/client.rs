@@ -4,20 +4,26 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use http::{HeaderValue, Response, StatusCode, header};
-use kube::client::ClientBuilder;
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{self, Client as HttpClient};
+use hyper_util::rt::TokioExecutor;
+use kube::client::{Body, ClientBuilder, ConfigExt as _, DynBody};
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
-use tower::BoxError;
-use tower::util::{MapErrLayer, MapFutureLayer, MapResponseLayer};
+use tower::util::{BoxService, MapErrLayer, MapFutureLayer, MapResponseLayer};
+use tower::{BoxError, ServiceBuilder, ServiceExt as _};
 
+use super::lead::{Connector, Gate};
 use super::metrics::Metrics;
 use super::throttle::Throttle;
 
 /// When the server says "too many requests" without saying for how long.
 const SHORT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Who we are in the server's audit log.
+/// What we are in the server's audit log.
 const USER_AGENT: &str = concat!("mxjob/", env!("CARGO_PKG_VERSION"));
 
 /// Why there is no way to the cluster.
@@ -62,20 +68,34 @@ impl Unreachable {
     }
 }
 
-/// A client for the cluster that the flag, `KUBECONFIG`, `USE_KUBE_CONFIG`, the pod's service account
+type Guarded = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
+
+/// Ways to the same cluster.
+#[derive(Clone)]
+pub(super) struct Clients {
+    /// For what every operator does: it looks, and keeps the webhook known.
+    pub(super) open: Client,
+    /// For what only the leader does. Nothing is sent while it does not lead.
+    pub(super) leaders: Client,
+    /// For the lease itself: it waits for nobody, also when the server has too much to do.
+    pub(super) lease: Client,
+}
+
+/// Clients for the cluster that the flag, `KUBECONFIG`, `USE_KUBE_CONFIG`, the pod's service account
 /// or `~/.kube/config` names, in this order. `throttle` is paused when the server asks for it,
-/// `metrics` count the requests.
+/// `metrics` count the requests, `identity` is who asks.
 pub(super) async fn connect(
     flag: Option<&Path>,
+    identity: &str,
     throttle: &Throttle,
     metrics: &Metrics,
-) -> Result<Client, ClientError> {
+    gate: &Gate,
+) -> Result<Clients, ClientError> {
     let mut config = find(flag).await?;
     // Retries below would hide from the throttle that the server has too much to do.
     config.default_retry = false;
-    config
-        .headers
-        .push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
+    let agent = user_agent(identity);
+    config.headers.push((header::USER_AGENT, agent));
     let server = config.cluster_url.to_string();
     let address = MapErrLayer::new(move |error| Unreachable::name(&server, error));
     let (resting, throttle) = (throttle.clone(), throttle.clone());
@@ -93,13 +113,52 @@ pub(super) async fn connect(
         }
         response
     });
-    Ok(ClientBuilder::try_from(config)
-        .map_err(ClientError::Build)?
+    let plain = || ClientBuilder::try_from(config.clone()).map_err(ClientError::Build);
+    let open = plain()?
+        .with_layer(&metrics.requests())
+        .with_layer(&pause)
+        .with_layer(&rest)
+        .with_layer(&address);
+    let lease = plain()?
+        .with_layer(&metrics.requests())
+        .with_layer(&address);
+    let leaders = ClientBuilder::new(guarded(&config, gate)?, config.default_namespace.clone())
         .with_layer(&metrics.requests())
         .with_layer(&pause)
         .with_layer(&rest)
         .with_layer(&address)
-        .build())
+        .with_layer(gate);
+    Ok(Clients {
+        open: open.build(),
+        leaders: leaders.build(),
+        lease: lease.build(),
+    })
+}
+
+/// As kube's own, over connections that pass the gate.
+fn guarded(config: &Config, gate: &Gate) -> Result<Guarded, ClientError> {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_connect_timeout(config.connect_timeout);
+    let tls = config
+        .rustls_https_connector_with_connector(Connector::new(tcp, gate.clone()))
+        .map_err(ClientError::Build)?;
+    let client: HttpClient<_, Body> = legacy::Builder::new(TokioExecutor::new()).build(tls);
+    let boxed = |body: Incoming| -> Box<DynBody> { Box::new(body.map_err(BoxError::from)) };
+    Ok(ServiceBuilder::new()
+        .map_response(move |response: Response<Incoming>| response.map(boxed))
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer().map_err(ClientError::Build)?)
+        .layer(config.extra_headers_layer().map_err(ClientError::Build)?)
+        .map_err(BoxError::from)
+        .service(client)
+        .boxed())
+}
+
+/// Who asks, for the server's audit log: of several operators each has its own name.
+fn user_agent(identity: &str) -> HeaderValue {
+    let agent = HeaderValue::from_str(&format!("{USER_AGENT} ({identity})"));
+    agent.unwrap_or(HeaderValue::from_static(USER_AGENT))
 }
 
 async fn find(flag: Option<&Path>) -> Result<Config, ClientError> {
@@ -162,6 +221,13 @@ fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_asks_is_in_the_user_agent_whatever_the_machine_is_called() {
+        let agent = user_agent("node-1_00ff");
+        assert_eq!(agent, format!("{USER_AGENT} (node-1_00ff)"));
+        assert_eq!(user_agent("two\nlines"), USER_AGENT);
+    }
 
     #[test]
     fn retry_after_is_a_number_of_seconds() {

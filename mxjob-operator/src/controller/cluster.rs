@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::stream::{self, Stream};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 use kube::{Api, Client, Resource};
 use mxjob_core::RoleTable;
@@ -25,6 +25,8 @@ use super::throttle::{Permit, Throttle};
 
 /// Longer than the apiserver's own limit for a write with its webhooks.
 const PATIENCE: Duration = Duration::from_secs(40);
+/// Objects a page of a list.
+const PAGE: u32 = 500;
 const OK: u16 = 200;
 const CONFLICT: u16 = 409;
 const INVALID: u16 = 422;
@@ -45,6 +47,9 @@ pub(super) enum Refusal {
     /// The planner wants an object that the job's spec does not describe.
     #[error("the job has no such replica")]
     NoSuchReplica,
+    /// The pod that a Job is to have is not to be seen, or has all that it is to have.
+    #[error("no pod of the job is there that lacks its labels: looking again")]
+    NoSuchPod,
     /// The server has taken a spec or status and kept another one.
     #[error(
         "the server keeps less of the job than is written: update the CRD, {}",
@@ -59,7 +64,7 @@ impl Refusal {
         match self {
             Self::Answer(status) => status.code,
             Self::Pruned(_) => OK,
-            Self::Connection(_) | Self::Late | Self::NoSuchReplica => 0,
+            Self::Connection(_) | Self::Late | Self::NoSuchReplica | Self::NoSuchPod => 0,
         }
     }
 
@@ -91,6 +96,25 @@ impl Refusal {
     }
 }
 
+/// An object of Kubernetes' own, in a namespace.
+pub(super) trait Object:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope>
+    + Serialize
+    + DeserializeOwned
+    + Clone
+    + Debug
+{
+}
+
+impl<K> Object for K where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Serialize
+        + DeserializeOwned
+        + Clone
+        + Debug
+{
+}
+
 /// Sends requests.
 #[derive(Clone)]
 pub(super) struct Cluster {
@@ -116,6 +140,11 @@ impl Cluster {
             let permit = throttle.permit(&job).await;
             Some(((place, permit), (throttle, job, places)))
         })
+    }
+
+    /// Waits until `job` may send a request.
+    pub(super) async fn permit(&self, job: &JobKey) -> Permit {
+        self.throttle.permit(job).await
     }
 
     /// Replaces the status, if the job is still at `version`.
@@ -149,33 +178,44 @@ impl Cluster {
     }
 
     /// Creates an object.
-    pub(super) async fn create<K>(
+    pub(super) async fn create<K: Object>(
         &self,
         job: &JobKey,
         permit: Permit,
         object: &K,
-    ) -> Result<K, Refusal>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + Serialize
-            + DeserializeOwned
-            + Clone
-            + Debug,
-    {
+    ) -> Result<K, Refusal> {
         let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
         send(permit, api.create(&PostParams::default(), object)).await
     }
 
     /// Reads an object; `None`: there is none.
-    pub(super) async fn read<K>(&self, job: &JobKey, name: &str) -> Result<Option<K>, Refusal>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + DeserializeOwned
-            + Clone
-            + Debug,
-    {
+    pub(super) async fn read<K: Object>(
+        &self,
+        job: &JobKey,
+        name: &str,
+    ) -> Result<Option<K>, Refusal> {
         let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
         self.send(job, api.get_opt(name)).await
+    }
+
+    /// Reads all objects in the job's namespace that have these labels, a page at a time.
+    pub(super) async fn list<K: Object>(
+        &self,
+        job: &JobKey,
+        labels: &str,
+    ) -> Result<Vec<K>, Refusal> {
+        let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
+        let mut page = ListParams::default().labels(labels).limit(PAGE);
+        let mut all = Vec::new();
+        loop {
+            let found = self.send(job, api.list(&page)).await?;
+            let token = found.metadata.continue_.filter(|token| !token.is_empty());
+            all.extend(found.items);
+            match token {
+                Some(token) => page = page.continue_token(&token),
+                None => return Ok(all),
+            }
+        }
     }
 
     /// Reads the job; `None`: there is none.
@@ -185,19 +225,13 @@ impl Cluster {
     }
 
     /// Gives an object these labels and owners, if it still is that one; `None`: it is not.
-    pub(super) async fn mark<K>(
+    pub(super) async fn mark<K: Object>(
         &self,
         job: &JobKey,
         permit: Permit,
         target: &Target,
         meta: &ObjectMeta,
-    ) -> Result<Option<K>, Refusal>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + DeserializeOwned
-            + Clone
-            + Debug,
-    {
+    ) -> Result<Option<K>, Refusal> {
         let marks = ObjectMeta {
             uid: Some(target.uid.clone()),
             ..meta.clone()
@@ -208,19 +242,13 @@ impl Cluster {
 
     /// Merges that into an object of Kubernetes' own, its owners among themselves too, if it still is that
     /// one; `None`: it is not.
-    pub(super) async fn patch<K>(
+    pub(super) async fn patch<K: Object>(
         &self,
         job: &JobKey,
         permit: Permit,
         target: &Target,
         changes: &Value,
-    ) -> Result<Option<K>, Refusal>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + DeserializeOwned
-            + Clone
-            + Debug,
-    {
+    ) -> Result<Option<K>, Refusal> {
         let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
         let patch = Patch::Strategic(changes);
         let how = PatchParams::default();
@@ -238,19 +266,13 @@ impl Cluster {
     }
 
     /// Deletes an object. That it is gone already is as good.
-    pub(super) async fn delete<K>(
+    pub(super) async fn delete<K: Object>(
         &self,
         job: &JobKey,
         permit: Permit,
         target: &Target,
         how: DeleteParams,
-    ) -> Result<(), Refusal>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + DeserializeOwned
-            + Clone
-            + Debug,
-    {
+    ) -> Result<(), Refusal> {
         let api: Api<K> = Api::namespaced(self.client.clone(), &job.namespace);
         let how = how.preconditions(only(&target.uid));
         gone_is_fine(send(permit, api.delete(&target.name, &how)).await.map(drop))
@@ -273,7 +295,7 @@ impl Cluster {
         job: &JobKey,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Refusal> {
-        send(self.throttle.permit(job).await, request).await
+        send(self.permit(job).await, request).await
     }
 }
 

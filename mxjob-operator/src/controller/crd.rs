@@ -11,7 +11,7 @@ use kube::{Api, Client, ResourceExt as _};
 use mxjob_core::{RoleTable, schema};
 
 use super::backoff;
-use crate::webhook::Webhook;
+use crate::webhook::Pointer;
 
 /// Whom server-side apply knows the CRD's fields to belong to.
 const FIELD_MANAGER: &str = "mxjob";
@@ -61,7 +61,7 @@ pub(super) fn missing(table: &RoleTable) -> String {
 pub(super) async fn install(
     client: &Client,
     table: &'static RoleTable,
-    webhook: Option<&Webhook>,
+    webhook: Option<&Pointer>,
 ) -> Result<(), CrdError> {
     let crd = schema::crd(table);
     let name = crd.name_any();
@@ -90,7 +90,7 @@ async fn apply(
     api: &Api<CustomResourceDefinition>,
     mut crd: CustomResourceDefinition,
     name: &str,
-    webhook: Option<&Webhook>,
+    webhook: Option<&Pointer>,
 ) -> Result<(), CrdError> {
     let how = PatchParams::apply(FIELD_MANAGER).force();
     for failures in 1.. {

@@ -27,8 +27,8 @@ struct Dispatcher<'a> {
     failures: HashMap<JobKey, u32>,
 }
 
-/// Looks after jobs until it is time to stop, then lets the workers finish.
-pub(super) async fn dispatch(operator: &Operator) {
+/// Looks after jobs until it is time to stop, then lets the workers finish. Whether they have.
+pub(super) async fn dispatch(operator: &Operator) -> bool {
     let mut dispatcher = Dispatcher {
         operator,
         workers: JoinSet::new(),
@@ -36,7 +36,7 @@ pub(super) async fn dispatch(operator: &Operator) {
         failures: HashMap::new(),
     };
     dispatcher.run().await;
-    dispatcher.finish().await;
+    dispatcher.finish().await
 }
 
 impl Dispatcher<'_> {
@@ -48,7 +48,6 @@ impl Dispatcher<'_> {
         while !self.operator.stop.is_due() {
             if !synced && shared.world().is_synced() {
                 synced = true;
-                self.operator.metrics.leads();
                 tracing::info!("caches are complete, looking after jobs");
             }
             let alarm = if synced { self.hand_out() } else { None };
@@ -108,9 +107,10 @@ impl Dispatcher<'_> {
         self.operator.shared.queue().done(&key, alarm);
     }
 
-    async fn finish(&mut self) {
+    async fn finish(&mut self) -> bool {
         let all = async { while self.workers.join_next().await.is_some() {} };
-        if tokio::time::timeout(GRACE, all).await.is_err() {
+        let in_time = tokio::time::timeout(GRACE, all).await.is_ok();
+        if !in_time {
             tracing::warn!(
                 workers = self.workers.len(),
                 "requests were cut off: no answer within {} s",
@@ -118,6 +118,7 @@ impl Dispatcher<'_> {
             );
             self.workers.shutdown().await;
         }
+        in_time
     }
 }
 

@@ -144,7 +144,8 @@ impl Worker<'_> {
             return false;
         }
         let now = self.operator.shared.world().job(self.key);
-        now.is_some_and(|now| now.meta == self.job.meta && !now.status.is_paused())
+        let paused = self.job.status.is_paused();
+        now.is_some_and(|now| now.meta == self.job.meta && now.status.is_paused() == paused)
     }
 
     async fn act(&self, action: &Action, permit: Permit) -> Outcome {
@@ -194,6 +195,11 @@ impl Worker<'_> {
                         tracing::info!(%namespace, %job, %pod, "the pod of an older operator has this one's labels");
                     }
                 }
+            }
+            Action::LabelPodOfJob(replica, target) => {
+                let labels = self.labels(*replica).ok_or(Refusal::NoSuchReplica)?;
+                drop(permit);
+                operator.label_pod_of_job(key, target, &labels).await?;
             }
             Action::AdoptPod(replica, target) => {
                 let meta = self.adopted(*replica);
@@ -350,6 +356,7 @@ fn words(action: &Action, job: &Job) -> String {
         Action::CreateConfigMap => "create config map",
         Action::CreatePod(..) => "create pod",
         Action::LabelPod(..) => "label pod",
+        Action::LabelPodOfJob(..) => "label the pod of job",
         Action::AdoptPod(..) => "adopt pod",
         Action::AdoptService(..) => "adopt service",
         Action::DeletePod(_) => "delete pod",

@@ -13,6 +13,7 @@ mod dispatch;
 mod execute;
 mod home;
 mod key;
+mod lead;
 mod limit;
 mod metrics;
 mod queue;
@@ -22,6 +23,7 @@ mod recorder;
 mod server;
 mod shared;
 mod shelf;
+mod standby;
 mod stop;
 mod stranger;
 mod takeover;
@@ -37,6 +39,7 @@ use std::time::Duration;
 
 use futures::future;
 use kube::Client;
+use mxjob_core::accelerators::Accelerators;
 use mxjob_core::{RoleTable, conversion};
 
 pub(crate) use args::{LogFormat, OperatorArgs};
@@ -46,10 +49,11 @@ pub(crate) use args::namespace;
 
 use crate::manifest::ConfigError;
 use crate::telemetry;
-use crate::webhook::{self, IdentityError, Reach, Webhook};
-use client::ClientError;
+use crate::webhook::{self, IdentityError, Pointer, Reach, Webhook};
+use client::{ClientError, Clients};
 use cluster::Cluster;
 use home::Home;
+use lead::{Gate, Leadership, Loss};
 use metrics::Metrics;
 use reconcile::Operator;
 use recorder::Recorder;
@@ -58,8 +62,10 @@ use shared::Shared;
 use throttle::Throttle;
 use world::World;
 
-/// For events that are still to be sent when the operator stops.
+/// For events that are still to be sent when the operator stops, and for conversions.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long an operator that is to bring the definitions waits to learn whether it leads.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
 /// For connections and watches, which nobody waits for.
 const SHUTDOWN: Duration = Duration::from_millis(100);
 
@@ -87,9 +93,15 @@ enum OperatorError {
     /// The CustomResourceDefinition was to be installed and could not be.
     #[error(transparent)]
     Crd(#[from] crd::CrdError),
+    /// Another operator may look after the jobs by now.
+    #[error(
+        "this operator has lost the lease, {0}: it ends at once, and begins anew when it is started again"
+    )]
+    Lost(Loss),
 }
 
-/// Runs the operator until SIGTERM or SIGINT: 0 then, 1 when it cannot work at all.
+/// Runs the operator until SIGTERM or SIGINT: 0 then, 1 when it cannot work at all or has lost the
+/// lead.
 pub(crate) fn run(args: &OperatorArgs, apis: &[&'static RoleTable]) -> ExitCode {
     telemetry::start(args.log_format);
     let wanted = |table: &&&'static RoleTable| args.api.iter().any(|one| one == table.crd.group);
@@ -117,63 +129,170 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
     let accelerators = Arc::new(args.config.load()?);
     let shared = Arc::new(Shared::new(World::new(apis, &args.namespace)));
     let metrics = Metrics::new(apis);
-    serve(args, &metrics, &shared, &stop).await?;
-    let webhook = hook(args, apis, &metrics, &stop).await?;
+    let gate = Gate::shut();
+    serve(args, &metrics, &shared, &gate, &stop).await?;
+    let home = Home::find(args.own_namespace.as_deref());
+    let webhook = hook(args, apis, &home, &metrics, &stop).await?;
     let throttle = Throttle::default();
-    let client = client::connect(args.kubeconfig.as_deref(), &throttle, &metrics).await?;
+    let me = lead::identity(&recorder::instance());
+    let flag = args.kubeconfig.as_deref();
+    let clients = client::connect(flag, &me, &throttle, &metrics, &gate).await?;
     tokio::select! {
-        ready = prepare(args, &client, apis, webhook.as_ref()) => ready?,
+        checked = takeover::check(&clients.open, apis, &args.namespace, args.force_takeover) => checked?,
         () = stop.due() => return Ok(()),
     }
-    let (recorder, last_words) = Recorder::start(client.clone(), throttle.clone());
-    tracing::info!(version = env!("CARGO_PKG_VERSION"), apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
-    watch::start(&client, &shared);
-    let answering = webhook.map(|webhook| webhook.keep(&client));
-    let cluster = Cluster::new(client, throttle);
-    let operator = Operator {
-        cluster,
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), identity = %me, apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
+    let leadership = stand(args, &clients, &home, me, &gate);
+    let installer = Installer {
+        client: &clients.leaders,
+        apis: if args.install_crds { apis } else { &[] },
+        pointer: webhook.as_ref().map(Webhook::pointer),
+    };
+    let work = Work {
         shared,
-        recorder,
+        throttle,
         metrics,
         accelerators,
         stop,
     };
-    dispatch::dispatch(&operator).await;
-    drop(operator);
-    let answered = future::OptionFuture::from(answering);
-    let rest = future::join(last_words, answered);
-    if tokio::time::timeout(LAST_WORDS, rest).await.is_err() {
-        tracing::warn!("not every event was sent, or not every conversion answered");
-    }
+    let outcome = work.run(&clients, &leadership, installer, webhook).await;
+    let all_answered = outcome.as_ref().copied().unwrap_or(true);
+    leadership.give_back(all_answered).await;
+    outcome?;
     tracing::info!("mxjob operator has stopped");
     Ok(())
 }
 
-/// What comes before the first look at a job.
-async fn prepare(
+/// Stands for election, if there is to be one.
+fn stand(
     args: &OperatorArgs,
-    client: &Client,
-    apis: &[&'static RoleTable],
-    webhook: Option<&Webhook>,
-) -> Result<(), OperatorError> {
-    takeover::check(client, apis, &args.namespace, args.force_takeover).await?;
-    if args.install_crds {
-        install(client, apis, webhook).await?;
+    clients: &Clients,
+    home: &Home,
+    me: String,
+    gate: &Gate,
+) -> Leadership {
+    let election = &args.election;
+    if !election.leader_elect {
+        return Leadership::unopposed(gate);
     }
-    Ok(())
+    let place = (home.namespace.as_str(), election.lease_name.as_str());
+    let (client, gate) = (clients.lease.clone(), gate.clone());
+    Leadership::stand(client, place, election.lease_duration, me, gate)
 }
 
-/// Creates or updates the definitions of all APIs.
-async fn install(
-    client: &Client,
-    apis: &[&'static RoleTable],
-    webhook: Option<&Webhook>,
-) -> Result<(), crd::CrdError> {
-    for table in apis {
-        let webhook = webhook.filter(|_| webhook::is_needed(table));
-        crd::install(client, table, webhook).await?;
+/// What looks after jobs takes.
+struct Work {
+    shared: Arc<Shared>,
+    throttle: Throttle,
+    metrics: Metrics,
+    accelerators: Arc<Accelerators>,
+    stop: Stop,
+}
+
+impl Work {
+    /// Until it is time to stop. Whether all that was sent is answered by then.
+    async fn run(
+        self,
+        clients: &Clients,
+        leadership: &Leadership,
+        mut installer: Installer<'_>,
+        webhook: Option<Webhook>,
+    ) -> Result<bool, OperatorError> {
+        if !installer.apis.is_empty() {
+            // Who leads brings them before it looks for them.
+            let _ = tokio::time::timeout(FIRST_LOOK, leadership.settles()).await;
+            if leadership.leads() && !installer.run(leadership, &self.stop).await? {
+                return Ok(false);
+            }
+        }
+        watch::start(&clients.open, &self.shared);
+        let answering = webhook.map(|webhook| webhook.keep(&clients.open));
+        let answered = future::OptionFuture::from(answering);
+        let stop = self.stop.clone();
+        let answered = tokio::spawn(async move {
+            stop.due().await;
+            tokio::time::timeout(LAST_WORDS, answered).await.is_ok()
+        });
+        let all_answered = self.look_after_jobs(clients, leadership, installer).await?;
+        if !answered.await.unwrap_or(true) {
+            tracing::warn!("not every conversion was answered");
+        }
+        Ok(all_answered)
     }
-    Ok(())
+
+    /// Stands by, and leads when its time comes.
+    async fn look_after_jobs(
+        self,
+        clients: &Clients,
+        leadership: &Leadership,
+        mut installer: Installer<'_>,
+    ) -> Result<bool, OperatorError> {
+        let stood = standby::stand_by(&self.shared, leadership, &self.stop).await;
+        if !stood.map_err(OperatorError::Lost)? {
+            return Ok(true);
+        }
+        if !installer.run(leadership, &self.stop).await? {
+            return Ok(false);
+        }
+        let client = clients.leaders.clone();
+        let (recorder, last_words) = Recorder::start(client.clone(), self.throttle.clone());
+        let stop = self.stop.clone();
+        let operator = Operator {
+            cluster: Cluster::new(client, self.throttle),
+            shared: self.shared,
+            recorder,
+            metrics: self.metrics,
+            accelerators: self.accelerators,
+            stop: self.stop,
+        };
+        let work = async {
+            let all_answered = dispatch::dispatch(&operator).await;
+            drop(operator);
+            let all_said = tokio::time::timeout(LAST_WORDS, last_words).await.is_ok();
+            if !all_said {
+                tracing::warn!("not every event was sent");
+            }
+            all_answered && all_said
+        };
+        tokio::select! {
+            all_answered = work => Ok(all_answered),
+            loss = leadership.ends() => {
+                if stop.is_due() {
+                    tracing::warn!("the lease was lost before the last request was answered: {loss}");
+                    return Ok(false);
+                }
+                Err(OperatorError::Lost(loss))
+            }
+        }
+    }
+}
+
+/// Creates or updates the definitions, once.
+struct Installer<'a> {
+    client: &'a Client,
+    /// Those that are still to be installed.
+    apis: &'a [&'static RoleTable],
+    pointer: Option<Pointer>,
+}
+
+impl Installer<'_> {
+    /// Does it, if it is still to be done; whether the operator is to go on.
+    async fn run(&mut self, leadership: &Leadership, stop: &Stop) -> Result<bool, OperatorError> {
+        tokio::select! {
+            installed = self.install() => installed.map(|()| true).map_err(Into::into),
+            loss = leadership.ends() => Err(OperatorError::Lost(loss)),
+            () = stop.due() => Ok(false),
+        }
+    }
+
+    async fn install(&mut self) -> Result<(), crd::CrdError> {
+        for table in std::mem::take(&mut self.apis) {
+            let pointer = self.pointer.as_ref();
+            let pointer = pointer.filter(|_| webhook::is_needed(table));
+            crd::install(self.client, table, pointer).await?;
+        }
+        Ok(())
+    }
 }
 
 /// Answers on the addresses that were asked for.
@@ -181,6 +300,7 @@ async fn serve(
     args: &OperatorArgs,
     metrics: &Metrics,
     shared: &Arc<Shared>,
+    gate: &Gate,
     stop: &Stop,
 ) -> Result<(), BindError> {
     let for_metrics = server::bind("--metrics-bind-address", &args.metrics_bind_address).await?;
@@ -192,6 +312,7 @@ async fn serve(
     let answers = Answers {
         metrics: metrics.clone(),
         shared: shared.clone(),
+        gate: gate.clone(),
         stop: stop.clone(),
     };
     answers.serve_metrics(for_metrics);
@@ -203,6 +324,7 @@ async fn serve(
 async fn hook(
     args: &OperatorArgs,
     apis: &[&'static RoleTable],
+    home: &Home,
     metrics: &Metrics,
     stop: &Stop,
 ) -> Result<Option<Webhook>, OperatorError> {
@@ -214,7 +336,6 @@ async fn hook(
     let Some(listener) = listener else {
         return Ok(None);
     };
-    let home = Home::find(args.own_namespace.as_deref());
     let reach = Reach::choose(&args.webhook_url, home.in_pod, &home.namespace);
     let review = conversion::review;
     let webhook = Webhook::start(table, reach, listener, review, metrics.reviews(), stop)?;

@@ -34,6 +34,12 @@ impl Queue {
         }
     }
 
+    /// Nothing is to be looked at any more, but for what a worker has and what has an alarm.
+    pub(super) fn clear(&mut self) {
+        self.ready.clear();
+        self.queued.clear();
+    }
+
     /// The next job, which is then busy until [`Queue::done`].
     pub(super) fn pop(&mut self, now: Instant) -> Option<JobKey> {
         self.ring(now);

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::api::ResourceExt as _;
 use mxjob_core::accelerators::Accelerators;
 use mxjob_core::api::v1::ConditionType;
-use mxjob_core::plan::{Action, ConfigMapView, Plan, ServiceView, Start};
+use mxjob_core::plan::{Action, ConfigMapView, Missing, Plan, PodView, ServiceView, Start};
 use tokio::time::Instant;
 
 use super::cluster::{Cluster, Refusal};
@@ -153,29 +153,46 @@ impl Operator {
         &self,
         key: &JobKey,
         mut snapshot: Snapshot,
-        missing: Vec<String>,
+        missing: Missing,
         unsaid: &mut Unsaid,
     ) -> Option<Snapshot> {
-        for name in missing {
-            match self.read_child(key, &name).await {
-                Ok(None) => {}
-                Ok(Some(child)) => {
-                    if !child.is_watched {
-                        let stranger = Stranger::Pod(Box::new(child.view.clone()));
-                        let mut world = self.shared.world();
-                        world.strangers.meet(key, stranger, Instant::now());
-                    }
-                    snapshot.pods.push(child.view);
+        match self.find(key, missing, &mut snapshot.pods).await {
+            Ok(()) => Some(snapshot),
+            Err(refusal) => {
+                if unsaid.is_news(&refusal) {
+                    tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "cannot look for its pods");
                 }
-                Err(refusal) => {
-                    if unsaid.is_news(&refusal) {
-                        tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "cannot look for pod {name}");
-                    }
-                    return None;
+                None
+            }
+        }
+    }
+
+    /// Adds those that are there to `known`.
+    async fn find(
+        &self,
+        key: &JobKey,
+        missing: Missing,
+        known: &mut Vec<PodView>,
+    ) -> Result<(), Refusal> {
+        for name in missing.names {
+            let Some(child) = self.read_child(key, &name).await? else {
+                continue;
+            };
+            if !child.is_watched {
+                let stranger = Stranger::Pod(Box::new(child.view.clone()));
+                let mut world = self.shared.world();
+                world.strangers.meet(key, stranger, Instant::now());
+            }
+            known.push(child.view);
+        }
+        if !missing.labels.is_empty() {
+            for pod in self.older_pods(key, &missing.labels).await? {
+                if known.iter().all(|one| one.name != pod.name) {
+                    known.push(pod);
                 }
             }
         }
-        Some(snapshot)
+        Ok(())
     }
 
     /// Notes whether every pod of a new job is there.

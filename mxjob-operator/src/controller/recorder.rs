@@ -337,7 +337,7 @@ fn shortened(mut note: String) -> String {
 }
 
 /// The pod that the operator runs in, or the machine.
-fn instance() -> String {
+pub(super) fn instance() -> String {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let machine = || {
         rustix::system::uname()

@@ -10,6 +10,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use tokio::net::TcpListener;
 
+use super::lead::Gate;
 use super::metrics::{self, Metrics};
 use super::shared::Shared;
 use super::stop::Stop;
@@ -62,6 +63,8 @@ pub(super) async fn bind(
 pub(super) struct Answers {
     pub(super) metrics: Metrics,
     pub(super) shared: Arc<Shared>,
+    /// Open while this operator leads.
+    pub(super) gate: Gate,
     pub(super) stop: Stop,
 }
 
@@ -92,14 +95,19 @@ fn serve(what: &'static str, listener: Option<TcpListener>, routes: Router) {
 }
 
 async fn scrape(State(answers): State<Answers>) -> impl IntoResponse {
-    let phases = metrics::phases(answers.shared.world().jobs());
-    match answers.metrics.scrape(&phases) {
+    let (phases, synced) = {
+        let world = answers.shared.world();
+        (metrics::phases(world.jobs()), world.is_synced())
+    };
+    let leads = synced && answers.gate.is_open();
+    match answers.metrics.scrape(&phases, leads) {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
 
-/// Ready once every cache is complete, and no more when it is time to stop.
+/// Ready once every cache is complete, whoever leads, and no more when it is time to stop. The
+/// webhook's certificate is served before anything is watched.
 async fn ready(State(answers): State<Answers>) -> impl IntoResponse {
     let synced = answers.shared.world().is_synced();
     match (answers.stop.is_due(), synced) {

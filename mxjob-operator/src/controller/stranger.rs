@@ -70,6 +70,7 @@ impl Id {
             Action::CreateService(_) | Action::CreateJobService => Some(Self::Service(name)),
             Action::CreateConfigMap => Some(Self::ConfigMap(name)),
             Action::LabelPod(..)
+            | Action::LabelPodOfJob(..)
             | Action::StopPod(_)
             | Action::AdoptPod(..)
             | Action::AdoptService(..)

@@ -18,6 +18,8 @@ const SHARE: u32 = 32;
 /// How long a job counts as having something to send after its last request: it may be between two
 /// steps.
 const BETWEEN: Duration = Duration::from_millis(500);
+/// While jobs wait, what nobody waits for is sent this seldom.
+const PACE: Duration = Duration::from_millis(100);
 
 /// Hands out permits for requests, as many as the server can take, to each job in turn.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +41,8 @@ struct State {
     /// Requests that nobody waits for, and how many of them run.
     leisure: VecDeque<oneshot::Sender<Permit>>,
     leisurely: u32,
+    /// When the last of them began.
+    leisurely_at: Option<Instant>,
 }
 
 /// The right to send one request.
@@ -68,7 +72,7 @@ impl Throttle {
         granted(receiver).await
     }
 
-    /// Waits until no job has anything to send. One such request at a time does not wait so long.
+    /// Waits until no job has anything to send; now and then one such request does not wait so long.
     pub(super) async fn leisure(&self) -> Permit {
         let receiver = {
             let mut state = self.lock();
@@ -146,7 +150,9 @@ async fn granted(receiver: oneshot::Receiver<Permit>) -> Permit {
 impl State {
     /// Whose request is the next.
     fn next(&mut self, now: Instant) -> Option<(oneshot::Sender<Permit>, Option<JobKey>)> {
-        let may_be_leisurely = self.leisurely == 0 || self.lanes.is_empty();
+        let is_soon = |at: Instant| now.duration_since(at) < PACE;
+        let its_turn = self.leisurely == 0 && !self.leisurely_at.is_some_and(is_soon);
+        let may_be_leisurely = its_turn || self.lanes.is_empty();
         let next = may_be_leisurely.then(|| self.leisure.pop_front()).flatten();
         let leisure = next.map(|next| (next, None));
         leisure.or_else(|| self.next_of_jobs(now))
@@ -186,6 +192,7 @@ impl State {
         self.running += 1;
         let Some(job) = job else {
             self.leisurely += 1;
+            self.leisurely_at = Some(now);
             return;
         };
         *self.under_way.entry(job.clone()).or_default() += 1;

@@ -153,21 +153,22 @@ fn jobs_own<K: Resource>(table: &'static RoleTable, object: &K) -> Option<JobKey
     Some(JobKey::new(table, &object.namespace()?, job))
 }
 
+/// Whether the object is the job's by its owner, or by its labels if nobody owns it.
+pub(super) fn is_of<K: Resource>(job: &JobKey, object: &K) -> bool {
+    jobs_own(job.table(), object).as_ref() == Some(job)
+}
+
 /// Whether the watch shows the object as one of the job's, whoever owns it.
 pub(super) fn is_watched<K: Resource>(job: &JobKey, object: &K) -> bool {
-    let table = job.table();
     let operator = object.labels().get(labels::OPERATOR);
-    operator.is_some_and(|found| *found == table.operator())
-        && jobs_own(table, object).as_ref() == Some(job)
+    operator.is_some_and(|found| *found == job.table().operator()) && is_of(job, object)
 }
 
 /// Whether the watch of what stands for replicas shows the object as one of the job's.
 pub(super) fn shows<K: Resource>(job: &JobKey, object: &K) -> bool {
     let table = job.table();
     match batch_mark(table) {
-        Some(mark) => {
-            object.labels().contains_key(mark) && jobs_own(table, object).as_ref() == Some(job)
-        }
+        Some(mark) => object.labels().contains_key(mark) && is_of(job, object),
         None => is_watched(job, object),
     }
 }

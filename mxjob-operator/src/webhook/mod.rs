@@ -89,14 +89,13 @@ impl Webhook {
         })
     }
 
-    /// Points a definition here that is about to be stored.
-    pub(crate) fn inject(&self, crd: &mut CustomResourceDefinition) {
-        if let Some(reach) = &self.reach
-            && conversion::lacks(crd, self.table).is_empty()
-        {
-            let authorities = self.rotation.authorities();
-            let present = crd.spec.conversion.as_ref();
-            crd.spec.conversion = Some(conversion::wanted(present, reach, &authorities));
+    /// How a definition that is about to be stored is pointed here.
+    pub(crate) fn pointer(&self) -> Pointer {
+        let authorities = self.rotation.authorities().into_iter();
+        Pointer {
+            table: self.table,
+            reach: self.reach.clone(),
+            authorities: authorities.map(str::to_owned).collect(),
         }
     }
 
@@ -113,6 +112,27 @@ impl Webhook {
             );
         }
         self.answering
+    }
+}
+
+/// What points a definition to a webhook.
+#[derive(Clone, Debug)]
+pub(crate) struct Pointer {
+    table: &'static RoleTable,
+    reach: Option<Reach>,
+    authorities: Vec<String>,
+}
+
+impl Pointer {
+    /// Points a definition there that is about to be stored.
+    pub(crate) fn inject(&self, crd: &mut CustomResourceDefinition) {
+        if let Some(reach) = &self.reach
+            && conversion::lacks(crd, self.table).is_empty()
+        {
+            let authorities: Vec<_> = self.authorities.iter().map(String::as_str).collect();
+            let present = crd.spec.conversion.as_ref();
+            crd.spec.conversion = Some(conversion::wanted(present, reach, &authorities));
+        }
     }
 }
 

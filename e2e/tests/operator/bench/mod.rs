@@ -1,6 +1,6 @@
 //! An operator as a process, and the jobs that it looks after.
 
-#![allow(dead_code, reason = "the benchmark uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each benchmark uses a part of it")]
 #![allow(
     clippy::indexing_slicing,
     reason = "of JSON, where a missing key is null"
@@ -26,7 +26,7 @@ use mxjob_core::{MXJob, MxRole, ReplicaRole as _};
 use serde_json::{Value, json};
 
 pub(crate) use converting::at;
-pub(crate) use process::Operator;
+pub(crate) use process::{LEASE, Operator};
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 

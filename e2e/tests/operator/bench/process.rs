@@ -1,9 +1,11 @@
 //! The program as a process.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -14,10 +16,17 @@ use tempfile::TempDir;
 
 use super::PATIENCE;
 
+/// The lease of operators that are started beside each other.
+pub(crate) const LEASE: &str = "mxjob-operator";
+
+/// How many operators of these namespaces have ended, however.
+static ENDED: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
+
 /// `mxjob operator` as a process of its own. It is killed in the end.
 pub(crate) struct Operator {
     child: Child,
     folder: TempDir,
+    namespaces: String,
 }
 
 impl Operator {
@@ -58,7 +67,39 @@ impl Operator {
         Self::start_at(program, &proxy.kubeconfig(), arguments)
     }
 
+    /// Starts one of several for `namespace`, where they share a lease. Its way to the server is that of
+    /// `kubeconfig`.
+    pub(crate) fn start_beside(
+        kubeconfig: &Path,
+        namespace: &str,
+        arguments: &[&str],
+    ) -> Result<Self> {
+        let shared = [
+            ["--namespace", namespace],
+            ["--own-namespace", namespace],
+            ["--lease-name", LEASE],
+            ["--lease-duration", "5s"],
+        ];
+        let arguments = [shared.as_flattened(), arguments].concat();
+        Self::start_at(env!("CARGO_BIN_EXE_e2e-mxjob"), kubeconfig, &arguments)
+    }
+
     fn start_at(program: &str, kubeconfig: &Path, arguments: &[&str]) -> Result<Self> {
+        let mut flags = arguments.windows(2);
+        let namespaces = flags.find_map(|pair| match pair {
+            ["--namespace", namespaces] => Some((*namespaces).to_owned()),
+            _ => None,
+        });
+        let namespaces = namespaces.unwrap_or_else(|| "all".to_owned());
+        let ended = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that comes after another does not wait for it, also when that was killed: many tests have
+        // several. Those that are about leaders have a lease of their own, and a short one: this one
+        // is not lost on a machine with too much to do.
+        let lease = format!(
+            "mxjob-{namespaces}-{}",
+            ended.get(&namespaces).unwrap_or(&0)
+        );
+        drop(ended);
         let folder = tempfile::tempdir()?;
         let log = File::create(folder.path().join("log"))?;
         let child = Command::new(program)
@@ -71,13 +112,46 @@ impl Operator {
             .env("MXJOB_METRICS_BIND_ADDRESS", "127.0.0.1:0")
             .env("MXJOB_HEALTH_PROBE_BIND_ADDRESS", "127.0.0.1:0")
             .env("MXJOB_WEBHOOK_BIND_ADDRESS", "0")
+            .env("MXJOB_LEASE_NAME", lease)
+            .env("MXJOB_LEASE_DURATION", "60s")
             .env("RUST_LOG", "info")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
             .context("cannot start the operator")?;
-        Ok(Self { child, folder })
+        Ok(Self {
+            child,
+            folder,
+            namespaces,
+        })
+    }
+
+    /// Its name in the lease and in the audit log.
+    pub(crate) async fn identity(&self) -> Result<String> {
+        let text = "identity=";
+        self.says(text).await?;
+        let log = self.log()?;
+        let (_, rest) = log.split_once(text).context("it was said")?;
+        Ok(rest
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_owned())
+    }
+
+    /// The next one has another lease.
+    fn leaves(&self) {
+        let mut ended = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
+        *ended.entry(self.namespaces.clone()).or_default() += 1;
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: &str) -> Result<()> {
+        let pid = self.child.id().to_string();
+        let status = Command::new("kill").args([signal, &pid]).status()?;
+        ensure!(status.success(), "cannot send {signal}");
+        Ok(())
     }
 
     /// Its process.
@@ -129,20 +203,15 @@ impl Operator {
 
     /// SIGTERM.
     pub(crate) fn tell_to_stop(&self) -> Result<()> {
-        let pid = self.child.id().to_string();
-        ensure!(
-            Command::new("kill").arg(&pid).status()?.success(),
-            "cannot send SIGTERM"
-        );
-        Ok(())
+        self.signal("-TERM")
     }
 
     /// Waits for its end; what it exits with. Its log can still be read.
     pub(crate) async fn end(&mut self, patience: Duration) -> Result<ExitStatus> {
-        let child = &mut self.child;
         let start = std::time::Instant::now();
         loop {
-            if let Some(status) = child.try_wait()? {
+            if let Some(status) = self.child.try_wait()? {
+                self.leaves();
                 return Ok(status);
             }
             ensure!(
@@ -159,6 +228,7 @@ impl Drop for Operator {
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        self.leaves();
         if std::thread::panicking() {
             eprintln!("the operator's log:\n{}", self.log().unwrap_or_default());
         }

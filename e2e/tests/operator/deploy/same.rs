@@ -116,14 +116,19 @@ async fn the_charts_roles_are_those_that_the_program_prints() -> Result<()> {
 async fn the_lease_and_the_webhook_are_allowed_as_far_as_they_are_used() -> Result<()> {
     let values = json!({
         "namespaces": ["team-a"], "webhook": {"enabled": false},
-        "leaderElection": {"enabled": false}, "replicas": 1,
+        "leaderElection": {"enabled": false}, "replicas": 1, "rbac": {"clusterName": "second"},
     });
     let objects = chart(&values).await?;
-    let of_cluster = objects
-        .iter()
-        .filter(|one| one["kind"] == "ClusterRole")
-        .count();
-    ensure!(of_cluster == 0, "a role in the cluster for nothing");
+    let rules = find(&objects, "ClusterRole", "second")?["rules"].as_array();
+    let rules = rules.context("no rules")?;
+    ensure!(
+        rules.len() == 1
+            && rules
+                .iter()
+                .all(|rule| rule["resources"] == json!(["deployments"])),
+        "rights in the cluster for nothing: {rules:?}"
+    );
+    find(&objects, "ClusterRoleBinding", "second")?;
     ensure!(
         find(&objects, "Role", "mxjob-operator-own").is_err(),
         "a lease that nobody uses"

@@ -216,6 +216,9 @@ impl Life<'_> {
         let worker = self.replica("worker", 1);
         if self.is_batch() {
             self.relabel::<BatchJob>(&worker, "mxnet.mlkube.io").await?;
+            let pod = self.pod_of(&worker).await?;
+            self.relabel::<Pod>(&pod, "training.kubeflow.org/operator-name")
+                .await?;
             self.adopt().await?;
             let (batch, how) = (self.all::<BatchJob>(), DeleteParams::background());
             batch.delete(&worker, &how).await?;

@@ -6,7 +6,6 @@ mod manifest;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::until;
@@ -22,8 +21,8 @@ use mxjob_core::{MxRole, schema};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::bench::{Bench, Operator, PATIENCE};
-use crate::deploy::{How, apply, printed, rbac};
+use crate::bench::{Bench, LEASE, Operator, PATIENCE};
+use crate::deploy::{How, apply, rbac};
 
 const ACCOUNT: &str = "mxjob-operator";
 
@@ -50,7 +49,16 @@ impl<'a> Guarded<'a> {
     ) -> Result<Self> {
         let client = plane.client().await?;
         let all = [arguments, &["--own-namespace", own]].concat();
-        let roles = rbac(&all)?;
+        let mut roles = rbac(&all)?;
+        // Others of this cluster have theirs.
+        for object in &mut roles {
+            if object["metadata"]["namespace"].is_null() {
+                object["metadata"]["name"] = json!(own);
+                if object["roleRef"].is_object() {
+                    object["roleRef"]["name"] = json!(own);
+                }
+            }
+        }
         for object in &roles {
             apply(&client, object, How::Keep).await?;
         }
@@ -86,12 +94,10 @@ impl<'a> Guarded<'a> {
             ["--webhook-bind-address", &address],
             ["--webhook-url", &url],
         ];
-        let reached = reached.as_flattened();
-        let all = if webhook {
-            [&all, reached].concat()
-        } else {
-            all
-        };
+        let mut all = [&all, ["--lease-name", LEASE].as_slice()].concat();
+        if webhook {
+            all.extend(reached.as_flattened());
+        }
         let operator = Operator::start_by(&proxy, &all)?;
         operator.says("caches are complete").await?;
         // Installed, it is pointed there already.
@@ -139,21 +145,21 @@ impl<'a> Guarded<'a> {
         Ok((used, denied))
     }
 
-    /// Nothing was denied, and nothing is allowed in vain.
-    fn is_exact(&self) -> Result<()> {
+    /// Nothing was denied, and nothing is allowed in vain. It has stopped then, and given its lease back.
+    async fn is_exact(mut self) -> Result<()> {
+        self.operator.tell_to_stop()?;
+        self.operator.end(PATIENCE).await?;
         let (used, denied) = self.asked()?;
         ensure!(
             denied.is_empty(),
             "denied: {denied:#?}\n{}",
             self.operator.log()?
         );
-        let elects = has_flag("--leader-elect")?;
         let idle: Vec<_> = self
             .roles
             .iter()
             .flat_map(allowed)
             .filter(|right| !used.iter().any(|one| is_of(one, right)))
-            .filter(|right| right.1 != "leases" || elects)
             .collect();
         ensure!(
             idle.is_empty(),
@@ -187,13 +193,6 @@ async fn in_force(client: &Client, own: &str, roles: &[Value]) -> Result<()> {
         .await?;
     }
     Ok(())
-}
-
-/// Whether the operator knows that flag.
-pub(crate) fn has_flag(flag: &str) -> Result<bool> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_e2e-mxjob"));
-    let help = printed(&command.args(["operator", "--help"]).output()?)?;
-    Ok(help.contains(flag))
 }
 
 /// Every right of a role by itself.
@@ -248,7 +247,7 @@ async fn in_namespaces_of_each_api_nothing_is_denied_and_nothing_is_idle() -> Re
         let arguments = ["--api", api, "--namespace", &bench.namespace];
         let guarded = Guarded::start(&plane, &own, &arguments, api == "kubeflow.org").await?;
         lives::live(&bench, api).await?;
-        guarded.is_exact().with_context(|| api)
+        guarded.is_exact().await.with_context(|| api)
     };
     futures::try_join!(
         of("kubeflow.org"),
@@ -271,5 +270,5 @@ async fn everywhere_and_with_the_definitions_nothing_is_denied_and_nothing_is_id
         let bench = Bench::new(&plane, "rights").await?;
         lives::live(&bench, api).await?;
     }
-    guarded.is_exact()
+    guarded.is_exact().await
 }

@@ -10,8 +10,8 @@
 //!   heard of the end plans nothing of the kind, and what was made too late goes when it looks.
 //! * A leader that hears of a suspension and of its end before it hears of pods that the other made has
 //!   nothing to wait for, and takes them for pods of now when they go. So one of two hears of
-//!   everything before it hears of the job: who takes the lead lists anew. A leader alone may hear of
-//!   each kind as late as it likes.
+//!   everything before it hears of the job. A leader alone may hear of each kind as late as it likes. In
+//!   a cluster one that takes the lead has heard what its watches have said, all kinds side by side.
 //! * Nor is a delete fenced: a leader that has not heard of the end of a suspension still deletes pods,
 //!   and the job takes them for lost.
 //! * A pod without the operator's label is not seen by a suspension. When the job is resumed it is met

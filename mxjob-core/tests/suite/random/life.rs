@@ -154,6 +154,7 @@ impl<'a> Life<'a> {
                 let who = one(who);
                 self.leaders[who].look_at_strangers(&self.cluster);
             }
+            Op::Expire(who) => self.leaders[one(who)].expire(),
             Op::Crash(who, fault) => {
                 let who = one(who);
                 self.step(who, fault)?;

@@ -18,6 +18,8 @@ pub(crate) enum Op {
     HearAll(usize),
     /// It looks whether names that were taken are free.
     LookAtStrangers(usize),
+    /// Its watches have been silent for so long that it does not believe the answers to its requests any more.
+    Expire(usize),
     /// It sends one more request and dies before the answer; the next one lists everything.
     Crash(usize, Fault),
     /// Everything goes well until nothing is left to do.
@@ -90,6 +92,8 @@ fn of_the_operator() -> impl Strategy<Value = Op> {
     let kind = prop_oneof![
         2 => Just(Kind::Jobs),
         4 => Just(Kind::Pods),
+        3 => Just(Kind::OlderPods),
+        1 => Just(Kind::OlderServices),
         1 => Just(Kind::Services),
         1 => Just(Kind::ConfigMaps),
     ];
@@ -98,6 +102,7 @@ fn of_the_operator() -> impl Strategy<Value = Op> {
         4 => (who.clone(), kind, news()).prop_map(|(who, kind, news)| Op::Hear(who, kind, news)),
         3 => who.clone().prop_map(Op::HearAll),
         1 => who.clone().prop_map(Op::LookAtStrangers),
+        1 => who.clone().prop_map(Op::Expire),
         2 => (who, fault()).prop_map(|(who, fault)| Op::Crash(who, fault)),
         3 => Just(Op::Settle),
     ]

@@ -80,11 +80,14 @@ impl Metrics {
         Self(Arc::new(inner))
     }
 
-    /// All of it as text, with so many jobs in each phase now.
+    /// All of it as text, with so many jobs in each phase now, and whether this operator is the one
+    /// that looks after them.
     pub(super) fn scrape(
         &self,
         phases: &BTreeMap<&'static str, i64>,
+        leads: bool,
     ) -> Result<String, fmt::Error> {
+        self.0.leader.set(i64::from(leads));
         for (phase, count) in phases {
             self.0.jobs.get_or_create(&[("phase", *phase)]).set(*count);
         }
@@ -119,11 +122,6 @@ impl Metrics {
     /// A pod was created.
     pub(super) fn pod_created(&self) {
         self.0.pods_created.inc();
-    }
-
-    /// This operator is the one that looks after the jobs.
-    pub(super) fn leads(&self) {
-        self.0.leader.set(1);
     }
 
     /// For the webhook: counts its answers.
@@ -286,7 +284,7 @@ mod tests {
             .oneshot(Request::get("/api/v1/pods").body(()).unwrap())
             .await
             .unwrap();
-        let scrape = metrics.scrape(&phases([].into_iter())).unwrap();
+        let scrape = metrics.scrape(&phases([].into_iter()), true).unwrap();
         let manual = include_str!("../../../../docs/operations.md");
         let (_, table) = manual.split_once("## Metrics").unwrap();
         let table = table.lines().filter(|line| line.starts_with("| `"));
@@ -310,7 +308,7 @@ mod tests {
 
     /// How many starts were measured, and the sum of their latencies.
     fn starts(metrics: &Metrics) -> [String; 2] {
-        let scrape = metrics.scrape(&BTreeMap::new()).unwrap();
+        let scrape = metrics.scrape(&BTreeMap::new(), false).unwrap();
         ["count", "sum"].map(|part| {
             let name = format!("mxjob_job_start_latency_seconds_{part} ");
             let value = scrape.lines().find_map(|line| line.strip_prefix(&name));
@@ -359,7 +357,7 @@ mod tests {
         metrics.look(&key, None, Instant::now());
         metrics.look(&key, None, Instant::now());
         assert!(metrics.ledger().is_empty());
-        let scrape = metrics.scrape(&BTreeMap::new()).unwrap();
+        let scrape = metrics.scrape(&BTreeMap::new(), false).unwrap();
         let deleted = r#"jobs_deleted_total{job_namespace="lab",framework="mxnet"} 1"#;
         assert!(scrape.contains(deleted), "{scrape}");
     }

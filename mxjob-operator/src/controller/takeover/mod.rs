@@ -37,21 +37,12 @@ pub(super) async fn check(
     namespaces: &[String],
     ignored: bool,
 ) -> Result<(), Rivals> {
+    // A variable that is set to nothing names none.
+    let within = namespaces.iter().map(String::as_str);
+    let within: Vec<_> = within.filter(|name| !name.is_empty()).collect();
     let mut rivals = Vec::new();
-    for place in places(client, namespaces) {
-        for older in OLDER.iter().filter(|older| older.is_for(apis)) {
-            match look(&place, older).await {
-                Ok(found) => rivals.extend(found),
-                Err(refused) => {
-                    let Older { name, .. } = older;
-                    tracing::warn!(
-                        error = %refused.message,
-                        "cannot see whether an older operator looks after the same jobs: make sure that no Deployment \
-                         {name} does, or allow to list deployments of apps of that name"
-                    );
-                }
-            }
-        }
+    for older in OLDER.iter().filter(|older| older.is_for(apis)) {
+        rivals.extend(find(client, older, &within).await);
     }
     if rivals.is_empty() {
         return Ok(());
@@ -66,26 +57,57 @@ pub(super) async fn check(
     Err(Rivals(rivals))
 }
 
-/// All Deployments, or those of these namespaces.
-fn places(client: &Client, namespaces: &[String]) -> Vec<Api<Deployment>> {
-    let named = namespaces.iter().filter(|name| !name.is_empty());
-    let named = named.map(|name| Api::namespaced(client.clone(), name));
-    let places: Vec<_> = named.collect();
-    if places.is_empty() {
-        return vec![Api::all(client.clone())];
+/// The Deployments of its name, of whichever namespace, that look after jobs of these namespaces; none: of
+/// all. If those of the whole cluster may not be seen, those of these namespaces.
+async fn find(client: &Client, older: &Older, within: &[&str]) -> Vec<Rival> {
+    let Older { name, .. } = older;
+    let refused = match look(&Api::all(client.clone()), older, within).await {
+        Ok(found) => return found,
+        Err(refused) => refused,
+    };
+    if within.is_empty() {
+        unseen(name, &refused);
+        return Vec::new();
     }
-    places
+    tracing::warn!(
+        error = %refused.message,
+        "cannot see whether an older operator of another namespace looks after the same jobs: make sure that no \
+         Deployment {name} does, or allow to list deployments of apps of that name in all namespaces"
+    );
+    let mut rivals = Vec::new();
+    for namespace in within {
+        match look(&Api::namespaced(client.clone(), namespace), older, within).await {
+            Ok(found) => rivals.extend(found),
+            Err(refused) => unseen(name, &refused),
+        }
+    }
+    rivals
 }
 
-/// The Deployments of its name that look after the jobs; an error: they may not be seen. Whoever gets
-/// no answer asks again.
-async fn look(place: &Api<Deployment>, older: &Older) -> Result<Vec<Rival>, Box<Status>> {
+fn unseen(name: &str, refused: &Status) {
+    tracing::warn!(
+        error = %refused.message,
+        "cannot see whether an older operator looks after the same jobs: make sure that no Deployment {name} does, or \
+         allow to list deployments of apps of that name"
+    );
+}
+
+/// The Deployments of its name there that look after jobs of these namespaces; an error: they may not be
+/// seen. Whoever gets no answer asks again.
+async fn look(
+    place: &Api<Deployment>,
+    older: &Older,
+    within: &[&str],
+) -> Result<Vec<Rival>, Box<Status>> {
     // By its name alone: more need not be allowed.
     let only = ListParams::default().fields(&format!("metadata.name={}", older.name));
     let mut failures = 0;
     loop {
         match place.list(&only).await {
-            Ok(found) => return Ok(found.iter().filter_map(|one| older.rival(one)).collect()),
+            Ok(found) => {
+                let rivals = found.iter().filter_map(|one| older.rival(one, within));
+                return Ok(rivals.collect());
+            }
             Err(kube::Error::Api(status)) if matches!(status.code, 400..=428 | 430..=499) => {
                 return Err(status);
             }
@@ -181,14 +203,32 @@ mod tests {
 
     // contract: 12.30
     #[tokio::test]
-    async fn of_namespaces_that_are_named_each_is_looked_into() {
-        let (answer, asked) = checked(&["one", "two"], false, &[], json!([])).await;
-        assert_eq!((answer, asked.len()), (Ok(()), 6));
+    async fn one_of_another_namespace_is_seen_unless_that_is_not_allowed() {
+        // It looks after all of them.
+        let elsewhere = json!([running("mx-job-operator", "elsewhere")]);
+        let (answer, asked) = checked(&["one", "two"], false, &[], elsewhere).await;
+        let found = answer.unwrap_err();
+        assert!(
+            found.contains("mx-job-operator in namespace elsewhere"),
+            "{found}"
+        );
+        let everywhere = |asked: &[String]| {
+            let all = asked.iter();
+            all.filter(|uri| uri.starts_with("/apis/apps/v1/deployments?"))
+                .count()
+        };
+        assert_eq!((everywhere(&asked), asked.len()), (3, 3), "{asked:?}");
+        // Of what may not be seen in the whole cluster, those of the namespaces that are named.
+        let errors = [403, 200, 200, 403, 200, 200, 403];
+        let (answer, asked) = checked(&["one", "two"], false, &errors, json!([])).await;
+        assert_eq!((answer, asked.len()), (Ok(()), 9));
         let within = |name: &str| {
             let path = format!("/apis/apps/v1/namespaces/{name}/deployments?");
             asked.iter().filter(|uri| uri.starts_with(&path)).count()
         };
         assert_eq!((within("one"), within("two")), (3, 3), "{asked:?}");
+        let there = json!([running("mx-job-operator", "two")]);
+        assert!(checked(&["two"], false, &errors, there).await.0.is_err());
         // A variable that is set to nothing names none.
         let (_, asked) = checked(&[""], false, &[], json!([])).await;
         assert!(

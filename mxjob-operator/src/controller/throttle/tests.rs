@@ -140,6 +140,32 @@ async fn what_a_job_may_not_send_leaves_no_more_room_for_what_nobody_waits_for()
 }
 
 #[tokio::test(start_paused = true)]
+async fn while_a_job_waits_what_nobody_waits_for_is_sent_now_and_then() {
+    let throttle = Throttle::default();
+    let job = job("a");
+    let mut held = futures::future::join_all((0..15).map(|_| throttle.permit(&job))).await;
+    drop(throttle.leisure().await);
+    held.push(throttle.permit(&job).await);
+    let waits = throttle.permit(&job);
+    let mut waits = Box::pin(waits);
+    assert!(futures::poll!(&mut waits).is_pending());
+    let begin = Instant::now();
+    let seldom = throttle.leisure();
+    let mut seldom = Box::pin(seldom);
+    // There is room, and a job that waits takes it.
+    held.pop();
+    assert!(futures::poll!(&mut seldom).is_pending());
+    held.push(waits.await);
+    let waits = throttle.permit(&job);
+    let mut waits = Box::pin(waits);
+    assert!(futures::poll!(&mut waits).is_pending());
+    tokio::time::advance(PACE).await;
+    held.pop();
+    drop(seldom.await);
+    assert_eq!(begin.elapsed(), PACE);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_waiter_that_gives_up_takes_no_permit_with_it() {
     let throttle = Throttle::default();
     let job = job("a");

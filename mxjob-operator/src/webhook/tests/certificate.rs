@@ -85,16 +85,16 @@ async fn a_definition_is_installed_with_its_conversion() {
     };
     let webhook = start(Some(here())).await;
     let mut installed = crd();
-    webhook.inject(&mut installed);
+    webhook.pointer().inject(&mut installed);
     let authorities = webhook.rotation.authorities();
     let expected = conversion::wanted(None, &here(), &authorities);
     assert_eq!(installed.spec.conversion, Some(expected));
 
     let mut installed = crd();
-    start(None).await.inject(&mut installed);
+    start(None).await.pointer().inject(&mut installed);
     assert_eq!(installed, crd());
     let mut old = conversion::tests::definition(&["v1"]);
-    webhook.inject(&mut old);
+    webhook.pointer().inject(&mut old);
     assert_eq!(old, conversion::tests::definition(&["v1"]));
 }
 

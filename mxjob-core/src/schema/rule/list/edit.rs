@@ -98,6 +98,7 @@ pub(super) fn templates_cel(table: &RoleTable, form: ListForm) -> Validation {
         role_of(table, form, "e"),
         role_of(table, form, "f")
     );
+    // One that was stored with two entries of a role is like itself.
     // A port that one side leaves to the default is not compared: an apply leaves it out again.
     let port = form.legacy.port_field;
     let same = format!(
@@ -114,7 +115,7 @@ pub(super) fn templates_cel(table: &RoleTable, form: ListForm) -> Validation {
         Place::Object,
         format!(
             "!{there} || {finished} || \
-             ({kept}{new}.all(e, {old}.all(f, {differ} || ({same}))))"
+             ({kept}({new} == {old} || {new}.all(e, {old}.all(f, {differ} || ({same})))))"
         ),
         only_at_the_end(form),
     )
@@ -130,10 +131,12 @@ pub(super) fn templates(table: &RoleTable, form: ListForm, job: &ListSubject<'_>
         let ports = one.ps_root_port.zip(other.ps_root_port);
         ports.is_some_and(|(one, other)| one != other)
     };
-    let template_edited = entries(job.spec).any(|(_, new)| {
-        let mut before = entries(old).filter(|(_, old)| role(old) == role(new));
-        before.any(|(_, old)| old.template != new.template || port_edited(old, new))
-    });
+    let same = job.spec.replica_specs == old.replica_specs;
+    let template_edited = !same
+        && entries(job.spec).any(|(_, new)| {
+            let mut before = entries(old).filter(|(_, old)| role(old) == role(new));
+            before.any(|(_, old)| old.template != new.template || port_edited(old, new))
+        });
     let image = |spec: &JobSpec| {
         let given = spec.mx_image.clone();
         given.unwrap_or_else(|| form.legacy.image.to_owned())
