@@ -172,24 +172,27 @@ async fn pods(bench: &Bench, job: &str, wanted: usize) -> Result<()> {
     .await
 }
 
-/// Ends a leader in that manner, in the middle of a start; the other goes on.
+/// Ends a leader in that manner, in the middle of a start; the other goes on. When it ended.
 async fn switch(
     bench: &Bench,
     job: &str,
     manner: Manner,
     mut leader: Rival,
     standby: &Rival,
-) -> Result<()> {
+) -> Result<Timestamp> {
     pods(bench, job, 5).await?;
+    let blow = Timestamp::now();
     match manner {
         Manner::Terminated => {
             let status = leader.operator.terminate(PATIENCE).await?;
             ensure!(status.success(), "{status}");
-            return pods(bench, job, PODS).await;
+            pods(bench, job, PODS).await?;
+            return Ok(blow);
         }
         Manner::Killed => {
             leader.operator.kill()?;
-            return pods(bench, job, PODS).await;
+            pods(bench, job, PODS).await?;
+            return Ok(blow);
         }
         Manner::Suspended => leader.operator.signal("-STOP")?,
         Manner::CutOff => leader.proxy.leave(),
@@ -205,7 +208,16 @@ async fn switch(
     let log = leader.operator.log()?;
     ensure!(status.code() == Some(1), "{status}: {log}");
     ensure!(log.contains("this operator has lost the lease"), "{log}");
-    Ok(())
+    Ok(blow)
+}
+
+/// Seconds from then to the first write of that operator, other than of the lease.
+fn first_write(writes: &[Write], who: &str, since: Timestamp) -> Result<f64> {
+    let mut theirs = writes
+        .iter()
+        .filter(|write| write.who == who && !write.is_of_the_lease());
+    let first = theirs.next().context("it has written nothing")?;
+    Ok(first.received.duration_since(since).as_secs_f64())
 }
 
 // contract: 11.17, 11.18
@@ -227,10 +239,13 @@ async fn the_lead_passes_under_load_and_no_two_act_at_once() -> Result<()> {
         let workers = u32::try_from(PODS)? - 1;
         bench.create(&training(&job, 0, workers)).await?;
         let passed = switch(&bench, &job, manner, leader, &standby).await;
-        passed.with_context(|| format!("switch {place}, {manner:?}"))?;
+        let ended = passed.with_context(|| format!("switch {place}, {manner:?}"))?;
         let writes = all_writes(&bench, &plane)?;
         let judged = judge(&writes, place + 1);
         judged.with_context(|| format!("switch {place}, {manner:?}"))?;
+        let next = standby.operator.identity().await?;
+        let wait = first_write(&writes, &next, ended)?;
+        println!("{manner:?}: the next one's first write came after {wait:.2} s");
         leader = standby;
     }
     let writes = all_writes(&bench, &plane)?;

@@ -350,7 +350,7 @@ fn whatever_happens_to_its_batch_jobs_the_invariants_hold() {
     let lives = lives.map_or(LIVES, |text| text.parse().unwrap());
     let config = Config {
         failure_persistence: None,
-        max_shrink_iters: 20_000,
+        max_shrink_iters: 3_000,
         ..Config::with_cases(lives)
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[0x5a; 32]);
