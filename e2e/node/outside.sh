@@ -35,6 +35,7 @@ exec 7<&-
 
 ip link add mxbr0 type bridge &&
     ip address add 10.98.0.1/16 dev mxbr0 &&
+    ip address add 10.96.0.1/32 dev mxbr0 &&
     ip link set mxbr0 up &&
     unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
         sh -c "$inside" mxjob-e2e-node "$folder"

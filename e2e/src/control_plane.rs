@@ -145,6 +145,11 @@ impl ControlPlane {
         self.supervisor.folder()
     }
 
+    /// The port of 127.0.0.1 at which the apiserver is.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Which controllers run.
     pub fn controllers(&self) -> Controllers {
         self.controllers

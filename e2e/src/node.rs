@@ -2,9 +2,10 @@
 //!
 //! Needs root on Linux and the Debian packages of `e2e/install-node-packages.sh`. There is
 //! one image, `localhost/base:1` (busybox); pods ask for it with `imagePullPolicy: Never`
-//! and take what else they run from the host by `hostPath` volumes. Pods have addresses in
-//! 10.98.0.0/16 on a bridge of the test's own, reach each other and the node, and resolve
-//! services; nothing routes them any further.
+//! and take what else they run from the host by `hostPath` volumes; [`RealNode::import`] adds images.
+//! Pods have addresses in 10.98.0.0/16 on a bridge of the test's own, reach each other, the node and
+//! the API server at its service's address, and resolve services; nothing routes them any further,
+//! and no other service has an address that leads anywhere.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -17,7 +18,9 @@ use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::core::v1::Node;
 use kube::Client;
 use kube::api::Api;
-use tokio::net::TcpStream;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::binaries::{self, Program};
 use crate::deadline::{self, Seen};
@@ -31,6 +34,8 @@ pub const NODE: &str = "n1";
 
 /// The node itself and its DNS server, as pods see them.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 98, 0, 1);
+/// The API server's service, as pods see it: `outside.sh` gives the node this address, too.
+const API_SERVER: (Ipv4Addr, u16) = (Ipv4Addr::new(10, 96, 0, 1), 443);
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What must be on the machine, and the Debian package that has it.
@@ -51,6 +56,14 @@ const NEEDED: [(&str, &str); 8] = [
 pub struct RealNode {
     supervisor: Supervisor,
     processes: Vec<Process>,
+    /// The pods' way to the API server.
+    gate: JoinHandle<()>,
+}
+
+impl Drop for RealNode {
+    fn drop(&mut self) {
+        self.gate.abort();
+    }
 }
 
 impl RealNode {
@@ -72,9 +85,12 @@ impl RealNode {
         let first = programs.before_the_kubelet(&folder, &plane.kubeconfig());
         let processes = first.iter().map(start).collect::<Result<_>>()?;
         let image = supervisor.run("image", &image_command(&folder))?;
+        let listener = TcpListener::bind(API_SERVER).await;
+        let listener = listener.context("cannot listen at the API server's service address")?;
         let mut node = Self {
             supervisor,
             processes,
+            gate: tokio::spawn(lead(listener, plane.port())),
         };
         // The kubelet gives up at once where containerd does not answer it; containerd has
         // answered when it has taken the image.
@@ -104,6 +120,23 @@ impl RealNode {
             }
         }
         Ok(text)
+    }
+
+    /// Gives the node the image of an OCI image layout in a tar, as `deploy/image.sh` makes it.
+    pub fn import(&self, image: &Path) -> Result<()> {
+        let output = Command::new("ctr")
+            .arg("--address")
+            .arg(self.folder().join("containerd.sock"))
+            .args(["--namespace", "k8s.io", "images", "import"])
+            .arg(image)
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(
+            output.status.success(),
+            "containerd takes no {}: {said}",
+            image.display()
+        );
+        Ok(())
     }
 
     /// The folder with everything: logs of the components (`<component>.log`), containerd's
@@ -151,6 +184,26 @@ impl RealNode {
     fn check_running(&self) -> Result<()> {
         let mut processes = self.processes.iter();
         processes.try_for_each(|process| self.supervisor.check_running(process))
+    }
+}
+
+/// Leads whoever comes to the API server, which listens on loopback.
+async fn lead(listener: TcpListener, port: u16) {
+    // Aborted with this task.
+    let mut ways = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let Ok((mut pod, _)) = accepted else { continue };
+                ways.spawn(async move {
+                    if let Ok(mut server) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
+                        // Both sides see the end by themselves.
+                        let _ = copy_bidirectional(&mut pod, &mut server).await;
+                    }
+                });
+            }
+            Some(_) = ways.join_next() => {}
+        }
     }
 }
 

@@ -15,7 +15,7 @@ mod stream;
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -80,7 +80,12 @@ impl std::fmt::Debug for Upstream {
 impl Proxy {
     /// Opens a way to `plane`, with all rights.
     pub async fn start(plane: &ControlPlane) -> Result<Self> {
-        let file = Kubeconfig::read_from(plane.kubeconfig())?;
+        Self::start_as(&plane.kubeconfig()).await
+    }
+
+    /// Opens a way to where that kubeconfig file leads, with its rights.
+    pub async fn start_as(kubeconfig: &Path) -> Result<Self> {
+        let file = Kubeconfig::read_from(kubeconfig)?;
         let options = KubeConfigOptions::default();
         let mut config = Config::from_custom_kubeconfig(file, &options).await?;
         // Who asks is to see what the server answers.
@@ -215,6 +220,7 @@ fn of_the_connection(headers: &mut HeaderMap) {
 /// As the apiserver refuses.
 fn refusal(code: u16, retry_after: Option<u64>) -> Answer {
     let reason = match code {
+        404 => "NotFound",
         409 => "Conflict",
         429 => "TooManyRequests",
         500 => "InternalError",

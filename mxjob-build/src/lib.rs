@@ -62,6 +62,19 @@ pub fn write_crds_of<R: ReplicaRole>(folder: impl AsRef<Path>, groups: &[&str]) 
     Ok(())
 }
 
+/// Writes a file that a build script generates from something else, as [`write_crds`] does its own: only
+/// where it differs, and dated back. A relative name is one of the package.
+pub fn write_text(file: impl AsRef<Path>, text: &str) -> io::Result<()> {
+    let file = file.as_ref();
+    let package = Path::new("Cargo.toml");
+    let before = at(package, fs::metadata(package).and_then(|of| of.modified()))?;
+    if !fs::read_to_string(file).is_ok_and(|old| old == text) {
+        at(file, write(file, text, before))?;
+    }
+    println!("cargo::rerun-if-changed={}", file.display());
+    Ok(())
+}
+
 /// Generated files of the group that are none of `files`.
 fn of_other_kinds(
     folder: &Path,

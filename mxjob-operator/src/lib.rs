@@ -11,6 +11,7 @@ mod cli;
 mod controller;
 mod local;
 mod manifest;
+mod rights;
 mod telemetry;
 mod webhook;
 

@@ -83,6 +83,8 @@ impl Programs {
                 format!("--service-account-signing-key-file={folder}/sa.key"),
                 "--service-cluster-ip-range=10.96.0.0/12".to_owned(),
                 "--allow-privileged=true".to_owned(),
+                // No kube-proxy leads to services: their webhooks are reached at their pods.
+                "--enable-aggregator-routing=true".to_owned(),
                 format!("--audit-policy-file={}", policy.display()),
                 format!("--audit-log-path={folder}/audit.log"),
                 // One file, whatever its size: who reads it wants all of it.

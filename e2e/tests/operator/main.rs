@@ -16,6 +16,7 @@ mod bench;
 mod contract;
 mod crash;
 mod custom_role;
+mod deploy;
 #[cfg(feature = "real-node")]
 mod example;
 mod facts;
@@ -35,11 +36,14 @@ mod older_group;
 #[cfg(feature = "real-node")]
 mod real_node;
 #[cfg(feature = "real-node")]
+mod real_node_chart;
+#[cfg(feature = "real-node")]
 mod real_node_older;
 #[cfg(feature = "real-node")]
 mod real_node_tune;
 mod refused;
 mod restarts;
+mod rights;
 mod start;
 mod states;
 mod switches;

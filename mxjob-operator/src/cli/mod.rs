@@ -5,6 +5,7 @@ mod crds;
 mod lint;
 mod output;
 mod plan;
+mod rbac;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -62,6 +63,15 @@ Exit codes: 0 the job succeeded, 1 it failed, 2 nothing was started, 130 interru
 Exit codes: 0 printed or written, 2 an unknown API, or a folder that cannot be written.")]
     Crds(crds::CrdsArgs),
 
+    /// Print the roles that the operator needs, and no more
+    #[command(after_help = "Examples:
+  mxjob rbac | kubectl apply -f -
+  mxjob rbac --namespace team-a,team-b        roles of these namespaces, for `operator --namespace`
+  mxjob rbac --api kubeflow.org,fioravanzo.org
+
+They are bound to the service account mxjob-operator. Exit codes: 0 printed, 2 wrong usage.")]
+    Rbac(rbac::RbacArgs),
+
     /// Check manifests: every error and warning with its place in the file
     #[command(after_help = "Examples:
   mxjob lint job.yaml other.yaml
@@ -95,6 +105,7 @@ pub(crate) fn run<R: ReplicaRole>() -> ExitCode {
         Command::Operator(args) => controller::run(&args, &apis),
         Command::Run(args) => local::run(&apis, args),
         Command::Crds(args) => crds::run::<R>(&args),
+        Command::Rbac(args) => rbac::run(&args, &apis),
         Command::Lint(args) => lint::run(&apis, &args),
         Command::Convert(args) => convert::run(&apis, &args),
         Command::Plan(args) => plan::run(&apis, &args),
@@ -147,6 +158,7 @@ fn command(apis: &[&RoleTable], program: &str) -> clap::Command {
         .mut_subcommands(examples)
         .mut_subcommand("operator", choosing)
         .mut_subcommand("crds", choosing)
+        .mut_subcommand("rbac", choosing)
         .mut_subcommand("convert", versions)
 }
 
@@ -161,7 +173,7 @@ mod tests {
     fn a_downstream_program_goes_by_its_own_name() {
         let mut command = command(&[MxRole::TABLE], "my-jobs");
         assert!(command.render_version().starts_with("my-jobs "));
-        for subcommand in ["operator", "run", "crds", "lint", "convert", "plan"] {
+        for subcommand in ["operator", "run", "crds", "rbac", "lint", "convert", "plan"] {
             let found = command.find_subcommand_mut(subcommand).unwrap();
             let help = found.render_help().to_string();
             let example = format!("  my-jobs {subcommand}");
@@ -176,7 +188,7 @@ mod tests {
     fn the_apis_to_choose_from_are_those_of_the_role_set() {
         let farm = Crd::new("example.org", "Farm", "farms", "farm", &[]);
         let table = RoleTable::new(&[], &[]).crd(farm);
-        for subcommand in ["crds", "operator"] {
+        for subcommand in ["crds", "rbac", "operator"] {
             let chosen = |more: &[&str]| {
                 let line = ["mxjob", subcommand]
                     .into_iter()

@@ -172,7 +172,7 @@ fn lease_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads the name of a namespace. An environment variable that is set to nothing means none.
-fn namespace(name: &str) -> Result<String, &'static str> {
+pub(crate) fn namespace(name: &str) -> Result<String, &'static str> {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let fits = name.len() <= 63
         && name.bytes().all(|byte| letter(byte) || byte == b'-')

@@ -45,6 +45,8 @@ use mxjob_core::{RoleTable, conversion};
 pub(crate) use args::{LogFormat, OperatorArgs};
 pub(crate) use stop::Stop;
 
+pub(crate) use args::namespace;
+
 use crate::manifest::ConfigError;
 use crate::telemetry;
 use crate::webhook::{self, IdentityError, Pointer, Reach, Webhook};

@@ -61,6 +61,12 @@ impl Operator {
         Self::start_at(program, &proxy.kubeconfig(), &["--namespace", namespace])
     }
 
+    /// Starts one whose way to the server is this one, with these arguments.
+    pub(crate) fn start_by(proxy: &Proxy, arguments: &[&str]) -> Result<Self> {
+        let program = env!("CARGO_BIN_EXE_e2e-mxjob");
+        Self::start_at(program, &proxy.kubeconfig(), arguments)
+    }
+
     /// Starts one of several for `namespace`, where they share a lease. Its way to the server is that of
     /// `kubeconfig`.
     pub(crate) fn start_beside(

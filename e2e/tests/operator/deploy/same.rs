@@ -1,0 +1,154 @@
+//! The chart, kustomize and `mxjob rbac` install the same operator.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::{NAMESPACE, chart, find, identity, kustomize, rbac};
+
+/// An object without what says who made it.
+fn bare(object: &Value) -> Value {
+    let mut bare = object.clone();
+    if let Some(meta) = bare["metadata"].as_object_mut() {
+        meta.shift_remove("labels");
+        meta.shift_remove("annotations");
+    }
+    bare
+}
+
+/// Where two values first differ. A number is one however it is written.
+fn difference(one: &Value, other: &Value, path: &str) -> Option<String> {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let more = other.keys().find(|name| !one.contains_key(*name));
+            let of_one = |(name, one): (&String, &Value)| {
+                let other = other.get(name).unwrap_or(&Value::Null);
+                difference(one, other, &format!("{path}/{name}"))
+            };
+            let more = more.map(|name| format!("{path}/{name}"));
+            more.or_else(|| one.iter().find_map(of_one))
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            let both = one.iter().zip(other).enumerate();
+            both.into_iter()
+                .find_map(|(at, (one, other))| difference(one, other, &format!("{path}/{at}")))
+        }
+        (Value::Number(one), Value::Number(other)) if one.as_f64() == other.as_f64() => None,
+        (one, other) if one == other => None,
+        (one, other) => Some(format!("{path}: {one}, {other}")),
+    }
+}
+
+// promise: P94
+#[tokio::test]
+async fn helm_and_kustomize_install_the_same() -> Result<()> {
+    let older = json!({"apis": ["kubeflow.org", "fioravanzo.org", "mxnet.mlkube.io"]});
+    for (folder, values) in [("base", json!({})), ("older", older)] {
+        let (built, chart) = (kustomize(folder).await?, chart(&values).await?);
+        ensure!(built.len() >= 10, "{}", built.len());
+        for object in built.iter().filter(|object| object["kind"] != "Namespace") {
+            let [kind, _, name] = identity(object);
+            let theirs = find(&chart, &kind, &name).with_context(|| folder.to_owned())?;
+            if let Some(place) = difference(&bare(object), &bare(theirs), "") {
+                bail!("{folder}: {kind} {name} differs at {place}");
+            }
+        }
+        // For who reads metrics, and the test.
+        let more: Vec<_> = chart
+            .iter()
+            .map(identity)
+            .filter(|one| !built.iter().any(|object| identity(object) == *one))
+            .map(|[kind, _, name]| format!("{kind} {name}"))
+            .collect();
+        ensure!(
+            more == ["Service mxjob-metrics", "Pod mxjob-test"],
+            "{folder}: {more:?}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_charts_roles_are_those_that_the_program_prints() -> Result<()> {
+    let all = "kubeflow.org,fioravanzo.org,mxnet.mlkube.io";
+    for (values, arguments) in [
+        (json!({}), vec![]),
+        (
+            json!({"namespaces": ["team-b", "team-a"]}),
+            vec!["--namespace", "team-b,team-a"],
+        ),
+        (
+            json!({"namespaces": [NAMESPACE], "apis": ["mxnet.mlkube.io"], "crds": {"install": "operator"}}),
+            vec![
+                "--namespace",
+                NAMESPACE,
+                "--api",
+                "mxnet.mlkube.io",
+                "--install-crds",
+            ],
+        ),
+        (
+            json!({"apis": ["fioravanzo.org", "kubeflow.org", "mxnet.mlkube.io"], "crds": {"install": "operator"}}),
+            vec!["--api", all, "--install-crds"],
+        ),
+    ] {
+        let rights = |object: &Value| {
+            let kind = object["kind"].as_str().unwrap_or_default();
+            kind.contains("Role")
+        };
+        let mut chart: Vec<_> = chart(&values)
+            .await?
+            .iter()
+            .filter(|one| rights(one))
+            .map(bare)
+            .collect();
+        let mut printed: Vec<_> = rbac(&arguments)?.iter().map(bare).collect();
+        chart.sort_by_key(identity);
+        printed.sort_by_key(identity);
+        ensure!(
+            !printed.is_empty() && chart == printed,
+            "{values}\n{chart:#?}\n{printed:#?}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_lease_and_the_webhook_are_allowed_as_far_as_they_are_used() -> Result<()> {
+    let values = json!({
+        "namespaces": ["team-a"], "webhook": {"enabled": false},
+        "leaderElection": {"enabled": false}, "replicas": 1, "rbac": {"clusterName": "second"},
+    });
+    let objects = chart(&values).await?;
+    let rules = find(&objects, "ClusterRole", "second")?["rules"].as_array();
+    let rules = rules.context("no rules")?;
+    ensure!(
+        rules.len() == 1
+            && rules
+                .iter()
+                .all(|rule| rule["resources"] == json!(["deployments"])),
+        "rights in the cluster for nothing: {rules:?}"
+    );
+    find(&objects, "ClusterRoleBinding", "second")?;
+    ensure!(
+        find(&objects, "Role", "mxjob-operator-own").is_err(),
+        "a lease that nobody uses"
+    );
+    ensure!(find(&objects, "Service", "mxjob-webhook").is_err());
+    let pod = &find(&objects, "Deployment", "mxjob-operator")?["spec"];
+    ensure!(pod["strategy"] == json!({"type": "Recreate"}), "{pod}");
+    let arguments = &pod["template"]["spec"]["containers"][0]["args"];
+    let wanted = json!([
+        "operator",
+        "--api=kubeflow.org",
+        "--log-format=json",
+        "--namespace=team-a",
+        "--webhook-bind-address=0",
+        "--leader-elect=false",
+    ]);
+    ensure!(*arguments == wanted, "{arguments}");
+
+    let objects = chart(&json!({"leaderElection": {"leaseName": "farm"}})).await?;
+    let role = &find(&objects, "Role", "mxjob-operator-own")?["rules"][0];
+    ensure!(role["resourceNames"] == json!(["farm"]), "{role}");
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! From a fresh cluster to a trained model: the image, the chart, a job; another version; the end.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::deadline::{Seen, until};
+use e2e::node::{self, RealNode};
+use e2e::{ControlPlane, Controllers};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::ResourceExt as _;
+use kube::api::{Api, ListParams, PostParams};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::bench::{Bench, PATIENCE, at};
+use crate::deploy::{How, NAMESPACE, apply, folder, helm_at, kustomize, printed};
+use crate::example::Example;
+
+/// Gives the node the program as an image of that name.
+fn load(node: &RealNode, place: &Path, name: &str) -> Result<()> {
+    let file = place.join("image.tar");
+    let made = Command::new(folder("image.sh"))
+        .arg(env!("CARGO_BIN_EXE_e2e-mxjob"))
+        .args([&file, Path::new(name)])
+        .output()?;
+    printed(&made)?;
+    node.import(&file)
+}
+
+/// Names and uids of the job's pods, and how often their containers have begun anew.
+async fn pods(bench: &Bench) -> Result<Vec<(String, Option<String>, i32)>> {
+    let all = bench.pods.list(&ListParams::default()).await?;
+    let restarts = |pod: &Pod| {
+        let status = pod.status.as_ref();
+        let of_all = status.and_then(|status| status.container_statuses.as_ref());
+        of_all
+            .into_iter()
+            .flatten()
+            .map(|one| one.restart_count)
+            .sum()
+    };
+    let facts = all
+        .iter()
+        .map(|pod| (pod.name_any(), pod.uid(), restarts(pod)));
+    Ok(facts.collect())
+}
+
+/// What the operators say, for an error.
+async fn logs(plane: &ControlPlane, node: &RealNode) -> Result<String> {
+    let pods: Api<Pod> = Api::namespaced(plane.client().await?, NAMESPACE);
+    let mut text = String::new();
+    for pod in pods.list(&ListParams::default()).await? {
+        let (name, status) = (pod.name_any(), json!(pod.status));
+        let log = node.logs(NAMESPACE, &name).unwrap_or_default();
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{name}: {status}\n{log}");
+    }
+    Ok(text)
+}
+
+/// The chart in a cluster.
+struct Release<'a> {
+    plane: &'a ControlPlane,
+    node: &'a RealNode,
+    values: PathBuf,
+}
+
+impl<'a> Release<'a> {
+    /// With the values for a node that has two images; they are kept in that file.
+    fn new(plane: &'a ControlPlane, node: &'a RealNode, values: PathBuf) -> Result<Self> {
+        let given = json!({
+            "image": {"repository": "localhost/mxjob", "pullPolicy": "Never"},
+            "test": {"image": node::IMAGE, "pullPolicy": "Never"},
+        });
+        fs::write(&values, given.to_string())?;
+        Ok(Self {
+            plane,
+            node,
+            values,
+        })
+    }
+
+    async fn helm(&self, command: &[&str]) -> Result<String> {
+        let all = [command, &["--namespace", NAMESPACE]].concat();
+        let output = helm_at(Some(&self.plane.kubeconfig()), &all).await?;
+        match printed(&output) {
+            Ok(text) => Ok(text),
+            Err(error) => Err(error.context(logs(self.plane, self.node).await?)),
+        }
+    }
+
+    /// Installs or upgrades to the image of that tag, and waits until it works.
+    async fn call(&self, command: &str, tag: &str) -> Result<String> {
+        let chart = folder("helm/mxjob").display().to_string();
+        let values = self.values.display().to_string();
+        let tag = format!("image.tag={tag}");
+        let what = [command, "mxjob", &chart, "--values", &values, "--set", &tag];
+        let all = [what.as_slice(), &["--wait", "--timeout", "2m"]].concat();
+        self.helm(&all).await
+    }
+}
+
+// promise: P94, P95
+// defect: D23
+#[tokio::test]
+async fn on_a_real_node_helm_installs_upgrades_and_ends_and_a_job_learns_meanwhile() -> Result<()> {
+    let digits = Example::new("train", "digits.yaml")?;
+    let plane = ControlPlane::start_with(Controllers::All).await?;
+    let node = RealNode::start(&plane).await?;
+    let scratch = TempDir::new()?;
+    load(&node, scratch.path(), "localhost/mxjob:first")?;
+    load(&node, scratch.path(), "localhost/mxjob:second")?;
+    let client = plane.client().await?;
+    for object in kustomize("base").await? {
+        // With restricted Pod Security.
+        if object["kind"] == "Namespace" {
+            apply(&client, &object, How::Keep).await?;
+        }
+    }
+    let values = scratch.path().join("values.json");
+    let release = Release::new(&plane, &node, values)?;
+
+    let notes = release.call("install", "first").await?;
+    ensure!(
+        notes.contains("looks after jobs of kubeflow.org in every namespace"),
+        "{notes}"
+    );
+    let said = release.helm(&["test", "mxjob"]).await;
+    let said = said.context("helm test")?;
+    ensure!(said.contains("Phase:          Succeeded"), "{said}");
+
+    let bench = Bench::new(&plane, "digits").await?;
+    bench.create(&digits.job).await?;
+    bench.phase("digits", "Running").await?;
+    let before = pods(&bench).await?;
+    release.call("upgrade", "second").await?;
+    let after = pods(&bench).await?;
+    let phase = bench
+        .jobs
+        .get("digits")
+        .await?
+        .status
+        .and_then(|status| status.phase);
+    // At its end, servers go.
+    let is_over = phase.as_deref() == Some("Succeeded");
+    let same = if is_over {
+        after.iter().all(|pod| before.contains(pod))
+    } else {
+        after == before
+    };
+    println!("after the upgrade the job is {phase:?}");
+    ensure!(same, "the job has noticed: {before:?} {after:?}");
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
+    let now = json!(deployments.get("mxjob-operator").await?);
+    let image = &now["spec"]["template"]["spec"]["containers"][0]["image"];
+    ensure!(*image == "localhost/mxjob:second", "{image}");
+
+    learns(&bench, &node)
+        .await
+        .context(logs(&plane, &node).await?)?;
+    converts(&bench).await.context(logs(&plane, &node).await?)?;
+
+    release.helm(&["uninstall", "mxjob", "--wait"]).await?;
+    until("no Deployment", PATIENCE, || async {
+        Ok(deployments.get_opt("mxjob-operator").await?.is_none())
+    })
+    .await?;
+    let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
+    ensure!(
+        crds.get_opt("mxjobs.kubeflow.org").await?.is_some(),
+        "the definition is gone"
+    );
+    let left = bench
+        .jobs
+        .get("digits")
+        .await?
+        .status
+        .context("no status")?;
+    ensure!(left.phase.as_deref() == Some("Succeeded"), "{left:?}");
+
+    // And again, over what was left.
+    release.call("install", "first").await?;
+    bench.phase("digits", "Succeeded").await?;
+    release.helm(&["uninstall", "mxjob"]).await.map(drop)
+}
+
+/// The job ends well, and nothing of it was begun twice.
+async fn learns(bench: &Bench, node: &RealNode) -> Result<()> {
+    let job = bench.phase("digits", "Succeeded").await?;
+    let status = job.status.context("no status")?;
+    let mut roles = status.replica_statuses.values();
+    ensure!(roles.all(|role| role.restarts == 0), "{status:?}");
+    let log = node.logs(&bench.namespace, "digits-worker-0")?;
+    let mut lines = log.lines();
+    let accuracy = lines.find_map(|line| line.strip_prefix("test accuracy "));
+    let accuracy: f64 = accuracy.with_context(|| log.clone())?.parse()?;
+    ensure!(accuracy >= 0.95, "{log}");
+    Ok(())
+}
+
+/// The API server comes to the operator by its service.
+async fn converts(bench: &Bench) -> Result<()> {
+    let older = at(&bench.client, &bench.namespace, "v1beta1");
+    let wanted = "the job at v1beta1";
+    let job = until(wanted, PATIENCE, || async {
+        Ok(match older.get("digits").await {
+            Ok(job) => Seen::Done(job),
+            Err(error) => Seen::NotYet(error.to_string()),
+        })
+    })
+    .await?;
+    ensure!(
+        job.data["spec"]["cleanPodPolicy"].is_string(),
+        "{:?}",
+        job.data
+    );
+    let template = json!({"spec": {"containers": [{"name": "mxnet", "image": "i"}]}});
+    let new: Value = json!({
+        "apiVersion": "kubeflow.org/v1beta1", "kind": "MXJob", "metadata": {"name": "older"},
+        "spec": {"mxReplicaSpecs": {"Worker": {"replicas": 1, "template": template}}},
+    });
+    let only_try = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    older
+        .create(&only_try, &serde_json::from_value(new)?)
+        .await?;
+    Ok(())
+}

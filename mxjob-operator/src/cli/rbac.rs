@@ -1,0 +1,56 @@
+//! `mxjob rbac`: the roles of the operator.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use mxjob_core::RoleTable;
+use mxjob_core::schema::WEBHOOK_NAMESPACE;
+
+use super::{UNUSABLE, output};
+use crate::controller::namespace;
+use crate::rights::Install;
+
+/// The operator whose roles are asked for, in its own flags.
+#[derive(Args, Clone, Debug)]
+pub(super) struct RbacArgs {
+    /// Of an operator for the jobs of this namespace; give it more than once for more [default: all]
+    #[arg(long, value_delimiter = ',', value_parser = namespace, value_name = "NAME")]
+    namespace: Vec<String>,
+
+    /// Of one that serves this API group; give it more than once for more
+    #[arg(long, value_delimiter = ',', value_name = "GROUP")]
+    api: Vec<String>,
+
+    /// Of one that creates or updates the CustomResourceDefinitions
+    #[arg(long)]
+    install_crds: bool,
+
+    /// The namespace that the operator itself is in, where its service account mxjob-operator is
+    #[arg(long, value_parser = namespace, default_value = WEBHOOK_NAMESPACE, value_name = "NAME")]
+    own_namespace: String,
+}
+
+/// Prints the roles and their bindings.
+pub(super) fn run(args: &RbacArgs, apis: &[&'static RoleTable]) -> ExitCode {
+    let wanted = |table: &&&'static RoleTable| args.api.iter().any(|api| api == table.crd.group);
+    let apis: Vec<_> = apis.iter().filter(wanted).copied().collect();
+    let mut namespaces = args.namespace.clone();
+    namespaces.retain(|name| !name.is_empty());
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    let install = Install {
+        apis: &apis,
+        namespaces: &namespaces,
+        own: &args.own_namespace,
+        installs: args.install_crds,
+    };
+    let objects = install.objects();
+    let texts: Result<Vec<_>, _> = objects.iter().map(serde_saphyr::to_string).collect();
+    match texts {
+        Ok(texts) => output::print(&texts.join("---\n")),
+        Err(error) => {
+            eprintln!("error: cannot write YAML: {error}");
+            ExitCode::from(UNUSABLE)
+        }
+    }
+}
