@@ -64,7 +64,7 @@ async fn found_by(life: &Life, service: &Service) -> Result<Vec<String>> {
         .pods
         .list(&ListParams::default().labels(&labels))
         .await?;
-    let owners = pods.iter().flat_map(|pod| pod.owner_references());
+    let owners = pods.iter().flat_map(kube::ResourceExt::owner_references);
     Ok(owners.map(|owner| owner.name.clone()).collect())
 }
 

@@ -149,8 +149,8 @@ impl Held {
 
 /// Until when the first status of a new job waits while its objects are made; `None`: it does not.
 fn objects_first(job: &Job, plan: &Plan, now: Timestamp) -> Option<Timestamp> {
-    let creates = |action: &Action| action.comes_first() || matches!(action, Action::CreatePod(..));
-    let few = (1..=FEW).contains(&plan.actions.len()) && plan.actions.iter().all(creates);
+    let makes = |action: &Action| action.comes_first() || matches!(action, Action::CreatePod(..));
+    let few = (1..=FEW).contains(&plan.actions.len()) && plan.actions.iter().all(makes);
     let first = job.status == JobStatus::default() && !job.wiped;
     let created = job
         .meta

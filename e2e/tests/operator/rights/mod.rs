@@ -146,7 +146,7 @@ impl<'a> Guarded<'a> {
     }
 
     /// Nothing was denied, and nothing is allowed in vain. It has stopped then, and given its lease back.
-    async fn is_exact(mut self) -> Result<()> {
+    async fn ends_exact(mut self) -> Result<()> {
         self.operator.tell_to_stop()?;
         self.operator.end(PATIENCE).await?;
         let (used, denied) = self.asked()?;
@@ -247,7 +247,7 @@ async fn in_namespaces_of_each_api_nothing_is_denied_and_nothing_is_idle() -> Re
         let arguments = ["--api", api, "--namespace", &bench.namespace];
         let guarded = Guarded::start(&plane, &own, &arguments, api == "kubeflow.org").await?;
         lives::live(&bench, api).await?;
-        guarded.is_exact().await.with_context(|| api)
+        guarded.ends_exact().await.with_context(|| api)
     };
     futures::try_join!(
         of("kubeflow.org"),
@@ -270,5 +270,5 @@ async fn everywhere_and_with_the_definitions_nothing_is_denied_and_nothing_is_id
         let bench = Bench::new(&plane, "rights").await?;
         lives::live(&bench, api).await?;
     }
-    guarded.is_exact().await
+    guarded.ends_exact().await
 }
