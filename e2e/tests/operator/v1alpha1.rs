@@ -283,11 +283,15 @@ async fn scaled_past_the_names_that_its_pods_can_have_it_keeps_its_size_and_ends
         jobs.patch(&name, &PatchParams::default(), &patch).await?;
         status(["Running", "SizeRefused", "10/10"]).await?;
     }
-    // What is not about its size can be edited at v1, and at v1alpha1 its size alone.
+    // What is not about its size can be edited at v1, and at v1alpha1 its labels; its size to one
+    // that it can have.
     let patch = Patch::Merge(json!({"spec": {"runPolicy": {"backoffLimit": 5}}}));
     let plain = PatchParams::default();
     world.at("v1").patch(&name, &plain, &patch).await?;
     let patch = Patch::Merge(json!({"metadata": {"labels": {"a": "b"}}}));
+    world.at("v1alpha1").patch(&name, &plain, &patch).await?;
+    let patch = json!([{"op": "replace", "path": "/spec/replicaSpecs/0/replicas", "value": 13}]);
+    let patch = Patch::Json::<()>(serde_json::from_value(patch)?);
     let answer = world.at("v1alpha1").patch(&name, &plain, &patch).await;
     let error = answer.err().context("accepted")?.to_string();
     ensure!(error.contains("shorten metadata.name"), "{error}");

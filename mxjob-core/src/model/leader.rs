@@ -76,7 +76,11 @@ impl Leader {
             older_services: Cache::default(),
             config_maps: Cache::default(),
             found: Vec::new(),
-            debounce: debounced.then(Debounce::default),
+            debounce: debounced.then(|| {
+                let mut debounce = Debounce::default();
+                debounce.trust(true);
+                debounce
+            }),
             rest: VecDeque::new(),
             planned_for: None,
         };

@@ -27,6 +27,7 @@ const NEW: SignedDuration = SignedDuration::from_secs(5);
 #[derive(Clone, Debug, Default)]
 pub struct Debounce {
     held: Option<Box<Held>>,
+    trusting: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -42,6 +43,12 @@ struct Held {
 }
 
 impl Debounce {
+    /// Says whether the server is known to keep statuses of the job's API as they are written. Where it
+    /// does not, nothing is made for a job, so its first status tries it before anything is made.
+    pub fn trust(&mut self, keeps_statuses: bool) {
+        self.trusting = keeps_statuses;
+    }
+
     /// True when nothing waits.
     pub fn is_empty(&self) -> bool {
         self.held.is_none()
@@ -95,7 +102,8 @@ impl Debounce {
                 let since = held.as_ref().map_or(now, |held| held.since);
                 let mut events = held.map_or_else(Vec::new, |held| held.events);
                 events.append(&mut plan.events);
-                if let Some(due) = objects_first(job, &plan, now).filter(|_| urgent) {
+                let objects_first = objects_first(job, &plan, now).filter(|_| self.trusting);
+                if let Some(due) = objects_first.filter(|_| urgent) {
                     // What it would say is found out anew.
                     plan.wake_at = Some(plan.wake_at.map_or(due, |sooner| sooner.min(due)));
                     return plan;

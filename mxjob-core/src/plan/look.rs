@@ -134,8 +134,12 @@ pub(super) fn missing(observed: &Observed<'_>) -> Missing {
         gone || pod.is_some_and(|pod| pod.left_over)
     };
     let names = spec.replicas().filter(is_missing);
-    let has_none =
-        |replica: &Replica| !memory.has_completed(*replica) && !world.pods.contains_key(replica);
+    let has_none = |replica: &Replica| {
+        !memory.has_completed(*replica)
+            && !memory.has_vanished(*replica)
+            && !world.pods.contains_key(replica)
+            && !world.foreign.contains_key(replica)
+    };
     let mut labels = labels::of_older_pods(job);
     if !labels.is_empty() && !spec.replicas().any(|replica| has_none(&replica)) {
         labels.clear();

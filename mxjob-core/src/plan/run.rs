@@ -142,7 +142,14 @@ fn without_pod(
     let why = spec.closed.as_ref()?;
     let has_none =
         |replica: &Replica| !world.pods.contains_key(replica) && !memory.has_completed(*replica);
-    let missing = spec.replicas().find(has_none);
+    // One that an edit asks for beyond those that there are is not waited for by the others.
+    let pods = &world.pods;
+    let is_new = draft.job.status.observed_generation.is_none() || pods.is_empty();
+    let is_within = |replica: &Replica| {
+        let beyond = |one: &Replica| one.role == replica.role && one.index > replica.index;
+        is_new || memory.has_started(*replica) || pods.keys().any(beyond)
+    };
+    let missing = spec.replicas().find(|one| has_none(one) && is_within(one));
     let missing = missing.filter(|_| !success::is_decided(spec, memory))?;
     let (table, name) = (draft.job.table, &draft.job.meta.name);
     let (role, index) = (table.role(missing.role).name, missing.index);

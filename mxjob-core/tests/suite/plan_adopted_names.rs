@@ -158,6 +158,20 @@ fn in_such_a_job_nothing_can_be_replaced() {
     assert_eq!(world.phase(), "Failed");
 }
 
+// contract: 12.38
+#[test]
+fn such_a_job_runs_on_when_somebody_asks_for_more_of_it() {
+    let mut world = long("kubeflow.org", 50);
+    let before = pods(&world);
+    world.edit(
+        "spec.mxReplicaSpecs.Worker.replicas",
+        json!(REPLICAS.len() + 3),
+    );
+    world.pass(60);
+    assert_ne!(world.phase(), "Failed");
+    assert_eq!(pods(&world), before);
+}
+
 /// The others would wait for it for ever.
 // contract: 12.38
 #[test]

@@ -159,6 +159,12 @@ fn counts_that_change_back_are_not_written() {
     }
 }
 
+fn trusting() -> Debounce {
+    let mut debounce = Debounce::default();
+    debounce.trust(true);
+    debounce
+}
+
 /// A job of so many seconds of which nothing is there yet.
 fn newcomer(roles: Set, workers: u32, seconds: i64) -> Look {
     let mut look = Look::of(&World::of(roles, roles.job(1, 1, workers)));
@@ -174,7 +180,7 @@ fn newcomer(roles: Set, workers: u32, seconds: i64) -> Look {
 fn the_first_status_of_a_small_new_job_comes_after_its_objects() {
     for roles in SETS {
         let mut look = newcomer(roles, 2, 1);
-        let mut debounce = Debounce::default();
+        let mut debounce = trusting();
         let first = debounce.plan(&look.observed(), look.now);
         assert_eq!((&first.status, first.events.len()), (&None, 0));
         assert_eq!(first.actions.len(), 8, "services and pods");
@@ -197,7 +203,7 @@ fn the_first_status_of_a_small_new_job_comes_after_its_objects() {
 fn the_first_status_comes_first_where_it_may_be_waited_for_or_is_not_the_first() {
     for roles in SETS {
         let has_status = |look: &Look| {
-            let plan = Debounce::default().plan(&look.observed(), look.now);
+            let plan = trusting().plan(&look.observed(), look.now);
             (
                 plan.status.is_some(),
                 plan.actions
@@ -206,6 +212,9 @@ fn the_first_status_comes_first_where_it_may_be_waited_for_or_is_not_the_first()
             )
         };
         assert_eq!(has_status(&newcomer(roles, 2, 1)), (false, true));
+        let look = newcomer(roles, 2, 1);
+        let untried = Debounce::default().plan(&look.observed(), look.now);
+        assert!(untried.status.is_some(), "it may not be kept");
         assert_eq!(
             has_status(&newcomer(roles, 31, 1)),
             (true, true),

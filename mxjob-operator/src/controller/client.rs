@@ -23,6 +23,11 @@ use super::throttle::Throttle;
 /// When the server says "too many requests" without saying for how long.
 const SHORT_PAUSE: Duration = Duration::from_secs(1);
 
+/// How long bytes may be on their way, unheard of: about what is left of the shortest usual lease when
+/// a term has ended.
+#[cfg(target_os = "linux")]
+const UNHEARD: Duration = Duration::from_millis(1500);
+
 /// What we are in the server's audit log.
 const USER_AGENT: &str = concat!("mxjob/", env!("CARGO_PKG_VERSION"));
 
@@ -140,6 +145,9 @@ fn guarded(config: &Config, gate: &Gate) -> Result<Guarded, ClientError> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_connect_timeout(config.connect_timeout);
+    // What the system holds for a server that cannot be reached is not to arrive much later.
+    #[cfg(target_os = "linux")]
+    tcp.set_tcp_user_timeout(Some(UNHEARD));
     let tls = config
         .rustls_https_connector_with_connector(Connector::new(tcp, gate.clone()))
         .map_err(ClientError::Build)?;

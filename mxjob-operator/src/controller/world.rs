@@ -103,6 +103,8 @@ pub(super) struct Snapshot {
     pub(super) pods: Vec<PodView>,
     pub(super) services: Vec<ServiceView>,
     pub(super) config_maps: Vec<ConfigMapView>,
+    /// As that of the [`Scope`].
+    pub(super) keeps_statuses: bool,
 }
 
 impl Snapshot {
@@ -124,6 +126,8 @@ pub(super) struct Scope {
     namespace: Option<String>,
     /// The server has said that there is no such resource.
     absent: bool,
+    /// The last status that was written was kept as it was.
+    pub(super) keeps_statuses: bool,
     pub(super) jobs: Shelf<StoredJob>,
     pub(super) pods: Shelf<PodView>,
     /// The Jobs that are replicas, where they are such.
@@ -177,6 +181,7 @@ impl World {
             table,
             namespace: namespace.cloned(),
             absent: false,
+            keeps_statuses: false,
             jobs: Shelf::default(),
             pods: Shelf::default(),
             batch: Shelf::default(),
@@ -263,6 +268,7 @@ impl World {
     pub(super) fn snapshot(&mut self, key: &JobKey) -> Option<Snapshot> {
         let scope = self.scope(key)?;
         let stored = scope.jobs.of(key).next()?;
+        let keeps_statuses = scope.keeps_statuses;
         let mut pods = scope.children(key);
         join(&mut pods, scope.older_pods.of(key));
         let mut services: Vec<_> = scope.services.of(key).collect();
@@ -275,6 +281,7 @@ impl World {
             pods,
             services,
             config_maps,
+            keeps_statuses,
         })
     }
 

@@ -74,6 +74,9 @@ impl Operator {
             Ok(answer) => {
                 let written = watch::stored(key.table(), &answer);
                 if written.job.status == *status {
+                    if let Some(scope) = self.shared.world().scope(key) {
+                        scope.keeps_statuses = true;
+                    }
                     self.written(key, stored, written);
                     return None;
                 }
@@ -86,6 +89,11 @@ impl Operator {
             }
             Err(refusal) => refusal,
         };
+        if let Refusal::Pruned(_) = refusal
+            && let Some(scope) = self.shared.world().scope(key)
+        {
+            scope.keeps_statuses = false;
+        }
         if refusal.is_doubtful() {
             unsaid.doubt(&stored.version, plan);
         }

@@ -31,8 +31,6 @@ capabilities:
 
 {{- define "mxjob.nobody" -}}
 runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
 seccompProfile:
   type: RuntimeDefault
 {{- end }}

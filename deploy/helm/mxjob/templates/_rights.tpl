@@ -42,7 +42,7 @@ kind: {{ $kind }}
 metadata:
   name: {{ .name }}
   {{- with .namespace }}
-  namespace: {{ . }}
+  namespace: {{ . | quote }}
   {{- end }}
   labels:
     {{- include "mxjob.labels" .root | nindent 4 }}
@@ -54,7 +54,7 @@ kind: {{ $kind }}Binding
 metadata:
   name: {{ .name }}
   {{- with .namespace }}
-  namespace: {{ . }}
+  namespace: {{ . | quote }}
   {{- end }}
   labels:
     {{- include "mxjob.labels" .root | nindent 4 }}

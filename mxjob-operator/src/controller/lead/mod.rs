@@ -132,7 +132,9 @@ impl Leadership {
         let reached = standing.wait_for(what).await;
         match reached.map(|standing| standing.clone()) {
             Ok(standing) => standing,
-            // Nothing is told any more.
+            // The candidate is gone, and with it the lead.
+            Err(_) if self.candidate.is_some() => Standing::Lost(Loss::Late),
+            // Nobody else is asked: nothing is ever told.
             Err(_) => std::future::pending().await,
         }
     }

@@ -18,10 +18,12 @@ const OTHER: &str = "other";
 const UNANSWERED: &str = "none";
 
 /// Resources that are asked for besides the jobs.
-const RESOURCES: [&str; 6] = [
+const RESOURCES: [&str; 8] = [
     "configmaps",
     "customresourcedefinitions",
+    "deployments",
     "events",
+    "jobs",
     "leases",
     "pods",
     "services",
