@@ -137,9 +137,10 @@ mod tests {
     async fn a_definition_that_is_not_established_in_time_is_left_where_it_is() {
         let asked: Arc<Mutex<Vec<Method>>> = Arc::default();
         let seen = asked.clone();
+        let answer = serde_json::to_vec(&schema::crd(MxRole::TABLE)).unwrap();
         let server = service_fn(move |request: Request<Body>| {
             seen.lock().unwrap().push(request.method().clone());
-            let answer = serde_json::to_vec(&schema::crd(MxRole::TABLE)).unwrap();
+            let answer = answer.clone();
             async { Response::builder().body(Body::from(answer)) }
         });
         let client = Client::new(server, "default");
