@@ -152,6 +152,7 @@ async fn while_a_job_waits_what_nobody_waits_for_is_sent_now_and_then() {
     let begin = Instant::now();
     let seldom = throttle.leisure();
     let mut seldom = Box::pin(seldom);
+    assert!(futures::poll!(&mut seldom).is_pending());
     // There is room, and a job that waits takes it.
     held.pop();
     assert!(futures::poll!(&mut seldom).is_pending());
