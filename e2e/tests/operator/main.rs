@@ -50,6 +50,7 @@ mod switches;
 mod taken;
 mod taken_over;
 mod takeover;
+mod templates;
 mod v1alpha1;
 mod versions;
 mod watch;

@@ -70,12 +70,17 @@ pub fn crd(table: &'static RoleTable) -> CustomResourceDefinition {
 }
 
 fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefinitionVersion {
+    let storage = version == Version::stored(table);
+    let mut schema = of(table, version);
+    if !storage {
+        template::of_view(&mut schema, version);
+    }
     CustomResourceDefinitionVersion {
         name: version.name_in(table).to_owned(),
         served: true,
-        storage: version == Version::stored(table),
+        storage,
         schema: Some(CustomResourceValidation {
-            open_api_v3_schema: Some(of(table, version)),
+            open_api_v3_schema: Some(schema),
         }),
         subresources: Some(CustomResourceSubresources {
             status: Some(CustomResourceSubresourceStatus(serde_json::json!({}))),
@@ -87,13 +92,20 @@ fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefi
     }
 }
 
-/// The schema of the whole object at a version.
+/// The schema of the whole object at a version, as `lint` and the operator check it. What the
+/// definition has of a version that is not stored knows less ([`template::of_view`]).
 pub(crate) fn of(table: &'static RoleTable, version: Version) -> JSONSchemaProps {
     match version {
         Version::V1Alpha1 => older::v1alpha1(table),
         Version::V1Beta1 => older::v1beta1(table),
         Version::V1 => schema(table),
     }
+}
+
+/// What the definition leaves open at a version that is not stored; `None`: it is the stored one.
+pub(crate) fn unseen(table: &'static RoleTable, version: Version) -> Option<JSONSchemaProps> {
+    let view = version != Version::stored(table);
+    view.then(|| template::unseen(&of(table, version), version))
 }
 
 fn schema(table: &'static RoleTable) -> JSONSchemaProps {

@@ -1,10 +1,11 @@
-//! What the schema of a pod template leaves out.
+//! What the schema of a pod template leaves out: a definition of three versions has three of them,
+//! and is to be far from the 262,144 bytes of an annotation that a client-side apply has.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray,
 };
 
-use super::place::{LISTED_TEMPLATE, TEMPLATE, edit};
+use super::place::{LISTED_TEMPLATE, TEMPLATE, edit, only};
 use super::typed;
 use crate::api::Version;
 
@@ -12,15 +13,68 @@ use crate::api::Version;
 /// eighth of the definition.
 const OF_RUNNING_PODS: &str = "spec.ephemeralContainers";
 
-/// Leaves it out below `root`, the schema of the whole object.
-pub(super) fn shorten(root: &mut JSONSchemaProps, version: Version) {
-    let template = match version {
+/// Fields of a pod spec that the definition of a view leaves open: a quarter of its schema, and hardly
+/// anything of a training job. Wrong types in them are found when they are converted. Rules compare
+/// them by their values, but for fields in the place of as many others: CEL compares the numbers of
+/// fields and those that both have.
+pub(super) const NOT_LOOKED_INTO: [&str; 20] = [
+    "containers.[].lifecycle",
+    "containers.[].livenessProbe",
+    "containers.[].readinessProbe",
+    "containers.[].startupProbe",
+    "initContainers.[].lifecycle",
+    "initContainers.[].livenessProbe",
+    "initContainers.[].readinessProbe",
+    "initContainers.[].startupProbe",
+    "volumes.[].azureDisk",
+    "volumes.[].cephfs",
+    "volumes.[].cinder",
+    "volumes.[].ephemeral",
+    "volumes.[].fc",
+    "volumes.[].flexVolume",
+    "volumes.[].iscsi",
+    "volumes.[].projected",
+    "volumes.[].quobyte",
+    "volumes.[].rbd",
+    "volumes.[].scaleIO",
+    "volumes.[].storageos",
+];
+
+/// Where the template of a role is.
+pub(super) const fn of(version: Version) -> &'static str {
+    match version {
         Version::V1Alpha1 => LISTED_TEMPLATE,
         Version::V1Beta1 | Version::V1 => TEMPLATE,
-    };
+    }
+}
+
+fn paths(version: Version) -> [String; NOT_LOOKED_INTO.len()] {
+    NOT_LOOKED_INTO.map(|field| format!("{}.spec.{field}", of(version)))
+}
+
+/// What `root`, the schema of the whole object, says of them.
+pub(super) fn unseen(root: &JSONSchemaProps, version: Version) -> JSONSchemaProps {
+    only(root, &paths(version).each_ref().map(String::as_str))
+}
+
+/// Makes `root`, the schema of the whole object, one of a view: of a version that nothing is stored
+/// at.
+pub(super) fn of_view(root: &mut JSONSchemaProps, version: Version) {
+    for path in paths(version) {
+        edit(root, &path, &mut |node| {
+            *node = JSONSchemaProps {
+                x_kubernetes_preserve_unknown_fields: Some(true),
+                ..typed("object")
+            };
+        });
+    }
+}
+
+/// Leaves out what no version has, below `root`, the schema of the whole object.
+pub(super) fn shorten(root: &mut JSONSchemaProps, version: Version) {
     edit(
         root,
-        &format!("{template}.{OF_RUNNING_PODS}"),
+        &format!("{}.{OF_RUNNING_PODS}", of(version)),
         &mut |node| {
             node.items = Some(JSONSchemaPropsOrArray::Schema(Box::new(typed("object"))));
             node.max_items = Some(0);
