@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::draft::{Draft, whole_seconds};
 use super::failure::is_done_in_place;
 use super::memory::Memory;
+use super::success::is_decided;
 use super::world::World;
 use super::{Action, Event, Observed, PodPhase, PodView, Target, restart, warnings};
 use crate::job::{Replica, Spec};
@@ -31,8 +32,12 @@ pub(super) fn sort<'a>(
 
 /// Remembers what the pods of this life say.
 pub(super) fn look(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>, memory: &mut Memory) {
+    let mut going = Vec::new();
     for (replica, pod) in current {
         let was_done = memory.has_completed(*replica);
+        if !was_done {
+            going.push((*replica, *pod));
+        }
         let in_place = spec
             .role(replica.role)
             .is_some_and(|role| is_done_in_place(spec, role, pod));
@@ -57,11 +62,16 @@ pub(super) fn look(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>, me
         } else {
             role.disrupted.remove(&replica.index);
         }
-        if !was_done && restarted(memory, *replica, pod) {
-            warnings::restarted_in_place(draft, spec, *replica, pod);
-        }
         if pod.deleting && pod.started_at.is_some_and(|at| ran_long(draft, at, pod)) {
             memory.start_waits_over(*replica);
+        }
+    }
+    // Once the chief has decided they do not count, in a later life of the job neither.
+    if !is_decided(spec, memory) {
+        for (replica, pod) in going {
+            if restarted(memory, replica, pod) {
+                warnings::restarted_in_place(draft, spec, replica, pod);
+            }
         }
     }
 }

@@ -90,6 +90,20 @@ fn after_the_chief_nobodys_restart_counts() {
 
 // contract: 12.19
 #[test]
+fn restarts_after_the_chief_do_not_count_against_the_job_made_anew() {
+    let mut world = world(None, "OnFailure", Some(1));
+    world.exit(MX.chief(0), 0);
+    world.exit(MX.worker(0), 137);
+    world.start_all();
+    world.edit("spec.mxReplicaSpecs.Server.replicas", json!(2));
+    assert_eq!(world.said("MXJobRescaled").len(), 1);
+    world.start_all();
+    assert_eq!(world.phase(), "Running");
+    assert_eq!(world.counts("Worker").in_place_restarts, 0);
+}
+
+// contract: 12.19
+#[test]
 fn a_replica_is_active_or_done_or_has_failed() {
     let mut world = world(Some("WORKER"), "Always", None);
     assert_eq!(standing(&world, "Worker"), (2, 0, 0));

@@ -276,10 +276,11 @@ fn nothing_is_overlooked(
                     "the failure of {replica:?} is overlooked: {status:?}"
                 ));
             }
-            // What the kubelet does with one that is done is of no account.
+            // What the kubelet does with one that is done is of no account, nor with any after the chief.
             let counted = known.container_restarts.get(&replica.index.to_string());
             let is_done = completed.contains(&replica.index);
-            if !is_done && pod.container_restarts > counted.copied().unwrap_or(0) {
+            let counts = !decided && !is_done;
+            if counts && pod.container_restarts > counted.copied().unwrap_or(0) {
                 return Err(format!(
                     "restarts of {replica:?} are not counted: {status:?}"
                 ));
