@@ -9,6 +9,8 @@
 
 mod cli;
 mod controller;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod local;
 mod manifest;
 mod rights;

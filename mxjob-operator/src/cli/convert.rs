@@ -8,7 +8,7 @@ use mxjob_core::api::Version;
 use mxjob_core::{RoleTable, conversion};
 
 use super::{UNUSABLE, output};
-use crate::manifest::{Manifest, errors, load_manifests, plural};
+use crate::manifest::{Comments, Manifest, errors, load_manifests, plural};
 
 /// What to convert.
 #[derive(Args, Clone, Debug)]
@@ -23,28 +23,29 @@ pub(super) struct ConvertArgs {
 }
 
 /// Prints the jobs of a manifest at another version, those of an older API as jobs of the own one;
-/// comments are not kept. What that version cannot say is told.
+/// with the comments at their fields. What that version cannot say is told.
 pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
-    let jobs = match load_manifests(apis, &args.file) {
-        Ok(jobs) => jobs,
+    let manifests = match load_manifests(apis, &args.file) {
+        Ok(manifests) => manifests,
         Err(code) => return code,
     };
-    if jobs.strangers > 0 {
-        let documents = plural(jobs.strangers, "document");
+    if manifests.strangers > 0 {
+        let documents = plural(manifests.strangers, "document");
         eprintln!("warning: {documents} of another kind left out");
     }
-    let jobs = jobs.jobs;
+    let text = &manifests.text;
     // The argument was checked against the versions that there are.
     let to = Version::parse(&args.to).unwrap_or(Version::V1);
     let Some(own) = apis.first() else {
         return ExitCode::from(UNUSABLE);
     };
-    let mut texts = Vec::with_capacity(jobs.len());
-    for Manifest { mut object, .. } in jobs {
+    let mut texts = Vec::with_capacity(manifests.jobs.len());
+    for job in manifests.jobs {
+        let Manifest { mut object, .. } = job;
         let name = object.pointer("/metadata/name").cloned();
         let name = name.unwrap_or_default();
         conversion::adopt(own, &mut object);
-        let mut converted = match conversion::convert(own, object, to) {
+        let mut converted = match conversion::convert(own, object.clone(), to) {
             Ok(converted) => converted,
             Err(error) => {
                 eprintln!("error: {error}");
@@ -65,7 +66,9 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
             return ExitCode::from(UNUSABLE);
         }
         // Plain data with text keys always renders.
-        texts.push(serde_saphyr::to_string(&converted).unwrap_or_default());
+        let plain = serde_saphyr::to_string(&converted).unwrap_or_default();
+        let comments = Comments::of(apis, text, job.number);
+        texts.push(comments.put_into(&plain, &object, (own, to, &converted)));
     }
     output::print(&texts.join("---\n"))
 }

@@ -86,7 +86,7 @@ Exit codes: 0 no errors, 1 errors, 2 a file cannot be read.")]
   mxjob convert old.yaml > new.yaml
   mxjob convert old.yaml --to v1beta1
 
-Comments are not kept. Exit codes: 0 printed, 2 the manifest is not valid.")]
+Comments stay with their fields. Exit codes: 0 printed, 2 the manifest is not valid.")]
     Convert(convert::ConvertArgs),
 
     /// Print the services and pods that the operator would create for a job

@@ -41,7 +41,7 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &PlanArgs) -> ExitCode {
             return ExitCode::from(UNUSABLE);
         }
     };
-    for Manifest { table, object } in jobs {
+    for Manifest { table, object, .. } in jobs {
         let mut job = Job::read(table, &object);
         NO_UID.clone_into(&mut job.meta.uid);
         // The manifest was judged: it has one.

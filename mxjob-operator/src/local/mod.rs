@@ -76,7 +76,7 @@ pub(crate) struct RunArgs {
 
 /// Runs the job of a manifest.
 pub(crate) fn run(apis: &[&'static RoleTable], args: RunArgs) -> ExitCode {
-    let Manifest { table, object } = match load_job(apis, &args.file) {
+    let Manifest { table, object, .. } = match load_job(apis, &args.file) {
         Ok(job) => job,
         Err(code) => return code,
     };

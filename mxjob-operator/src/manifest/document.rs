@@ -62,6 +62,13 @@ impl Document {
         }
     }
 
+    /// Its fields in the order of the text: where each stands, and its path.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (Position, &str)> {
+        let mut fields: Vec<_> = self.places.iter().collect();
+        fields.sort_by_key(|(path, at)| (**at, path.len()));
+        fields.into_iter().map(|(path, at)| (*at, path.as_str()))
+    }
+
     /// Whether the text has that field.
     pub(super) fn has(&self, path: &str) -> bool {
         self.places.contains_key(path)

@@ -34,7 +34,8 @@ impl Input {
         }
     }
 
-    fn of(name: String, bytes: Vec<u8>) -> Result<Self, Finding> {
+    /// The bytes of a file of that name.
+    pub(crate) fn of(name: String, bytes: Vec<u8>) -> Result<Self, Finding> {
         match String::from_utf8(bytes) {
             // Windows editors put a byte order mark first.
             Ok(text) => Ok(Self {

@@ -58,11 +58,14 @@ pub(crate) struct Manifest {
     pub(crate) table: &'static RoleTable,
     /// The job as v1.
     pub(crate) object: Value,
+    /// Which document of the file it is, from 1.
+    pub(crate) number: usize,
 }
 
 /// The jobs of a manifest, and how many documents are of other kinds.
 #[derive(Debug)]
 pub(crate) struct Manifests {
+    pub(crate) text: String,
     pub(crate) jobs: Vec<Manifest>,
     pub(crate) strangers: usize,
 }
@@ -73,12 +76,18 @@ pub(crate) fn load_manifests(
     path: &Path,
 ) -> Result<Manifests, ExitCode> {
     let mut findings = Findings::default();
-    let judged = match Input::read(path) {
-        Ok(input) => judge(apis, &input),
-        Err(finding) => Judged {
-            findings: vec![finding],
-            ..Judged::default()
-        },
+    let (text, judged) = match Input::read(path) {
+        Ok(input) => {
+            let judged = judge(apis, &input);
+            (input.text, judged)
+        }
+        Err(finding) => {
+            let judged = Judged {
+                findings: vec![finding],
+                ..Judged::default()
+            };
+            (String::new(), judged)
+        }
     };
     findings.add(judged.findings);
     eprint!("{}", findings.text(Paint::stderr()));
@@ -89,8 +98,10 @@ pub(crate) fn load_manifests(
     let jobs = jobs.map(|(table, document)| Manifest {
         table,
         object: document.value,
+        number: document.number,
     });
     Ok(Manifests {
+        text,
         jobs: jobs.collect(),
         strangers: judged.strangers,
     })

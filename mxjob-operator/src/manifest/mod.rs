@@ -1,6 +1,7 @@
 //! Manifests: YAML or JSON, one document or many, from a file or standard input. What is wrong with
 //! them is said with file, line and column.
 
+mod comments;
 mod config_file;
 mod document;
 mod finding;
@@ -13,6 +14,7 @@ mod older;
 mod readable;
 mod yaml;
 
+pub(crate) use comments::Comments;
 pub(crate) use config_file::{ConfigError, ConfigFile};
 pub(crate) use finding::{Findings, Paint, plural};
 pub(crate) use input::Input;

@@ -3,6 +3,7 @@
 mod chart;
 mod image;
 mod jobs;
+mod release;
 mod same;
 mod served;
 mod values;
