@@ -1,5 +1,6 @@
 //! What is wrong or odd with a v1 job, and what it is called.
 
+use mxjob_core::conversion::Ports;
 use mxjob_core::problem::Problem;
 use mxjob_core::{Job, RoleTable, check};
 use serde_json::Value;
@@ -19,7 +20,8 @@ pub(super) fn job_problems(table: &'static RoleTable, object: &mut Value) -> Vec
     problems.extend(nameless(name.as_deref()));
     let known = name.as_deref().unwrap_or(UNNAMED);
     let readable = Readable::new(object.get("spec"), &problems);
-    let mut found = check::rules(table, known, &readable.spec);
+    let ports = Ports::of(table, object);
+    let mut found = check::rules_with(table, known, &readable.spec, &ports);
     found.extend(check::warnings(table, &readable.spec));
     found.retain(|problem| readable.can_tell(problem));
     problems.extend(found);
