@@ -34,6 +34,7 @@ mod mlkube_random;
 mod mlkube_status;
 mod object;
 mod older_defects;
+mod older_ended;
 mod older_group;
 mod older_group_random;
 mod older_in_place;
