@@ -24,6 +24,7 @@ mod conversion_samples;
 mod conversion_status;
 mod custom;
 mod env_blocks;
+mod exit_code_tables;
 mod job_contract;
 mod keys;
 mod lists;
