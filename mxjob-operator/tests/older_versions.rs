@@ -123,6 +123,33 @@ fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
     );
 }
 
+// contract: 12.43
+// promise: P15
+// defect: D8
+#[test]
+fn what_the_api_server_drops_because_it_is_null_is_told() {
+    let dropped = "null: the API server drops the entry: say what it is, or leave it out";
+    let scheduler = MAP.replace("Worker:", "Scheduler:");
+    let null = format!("{scheduler}    Worker: null\n");
+    let wanted = format!("job.yaml:9:5: error: spec.mxReplicaSpecs.Worker: {dropped}");
+    assert_refused(&null, &wanted);
+    assert_refused(&null.replace("v1beta1", "v1"), &wanted);
+    for command in ["plan", "run"] {
+        let (code, out, err) = mxjob(&[command, "job.yaml"], &null);
+        assert_eq!((code, out.as_str()), (2, ""), "{command}");
+        assert!(err.contains(&wanted), "{command}: {err}");
+    }
+    let limits = "{name: mxnet, resources: {limits: {cpu: null}}}";
+    let (code, text) = lint(&LIST.replace("{name: mxnet}", limits));
+    let place = "spec.replicaSpecs[2].template.spec.containers[0].resources.limits.cpu";
+    let wanted = format!("warning: {place}: {dropped}");
+    assert!(code == 0 && text.contains(&wanted), "{text}");
+    assert_refused(
+        &LIST.replace("{spec: {containers: [{name: mxnet}]}}", "null"),
+        "job.yaml:13:5: error: spec.replicaSpecs[2].template: is required",
+    );
+}
+
 // contract: 12.8
 // promise: P17, P19
 #[test]

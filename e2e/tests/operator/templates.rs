@@ -15,7 +15,7 @@ fn beta(mut job: Value) -> Result<DynamicObject> {
     Ok(serde_json::from_value(job)?)
 }
 
-// contract: 12.43
+// contract: 12.46
 #[tokio::test]
 async fn a_view_keeps_probes_and_rare_volumes_and_takes_no_wrong_types() -> Result<()> {
     let world = World::new("parts").await?;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::api::v1::JobSpec;
 use crate::api::{Version, v1alpha1};
+use crate::conversion::Ports;
 use crate::job::JobMeta;
 use crate::problem::Problem;
 use crate::role::RoleTable;
@@ -89,6 +90,16 @@ fn list_verdicts(table: &'static RoleTable, subject: &ListSubject<'_>) -> Vec<Pr
 /// Judges a job as if it were just being created: every rule that admission has, and those that
 /// only the operator can check. For a spec whose structure has no errors.
 pub fn rules(table: &'static RoleTable, name: &str, spec: &JobSpec) -> Vec<Problem> {
+    rules_with(table, name, spec, &Ports::default())
+}
+
+/// As [`rules`], of a job whose ports v1 cannot say.
+pub fn rules_with(
+    table: &'static RoleTable,
+    name: &str,
+    spec: &JobSpec,
+    ports: &Ports,
+) -> Vec<Problem> {
     let mut problems = verdicts(
         table,
         &Subject {
@@ -97,7 +108,7 @@ pub fn rules(table: &'static RoleTable, name: &str, spec: &JobSpec) -> Vec<Probl
             old: None,
         },
     );
-    problems.extend(operator::port_clashes(table, spec));
+    problems.extend(operator::port_clashes(table, spec, ports));
     problems
 }
 

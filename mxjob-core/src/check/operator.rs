@@ -3,19 +3,21 @@
 use k8s_openapi::api::core::v1::ContainerPort;
 
 use crate::api::v1::{JobSpec, ReplicaSpec};
+use crate::conversion::Ports;
 use crate::problem::Problem;
-use crate::role::{Role, RoleTable};
+use crate::role::{Port, RoleTable};
 use crate::schema::rule::{port_number, role_path, same_port};
 
 /// Two ports of one number and protocol in two containers of a pod: they share its network. Init
 /// containers have ended by then.
-pub(super) fn port_clashes(table: &RoleTable, spec: &JobSpec) -> Vec<Problem> {
+pub(super) fn port_clashes(table: &RoleTable, spec: &JobSpec, own: &Ports) -> Vec<Problem> {
     let mut found = Vec::new();
     for (key, entry) in &spec.mx_replica_specs {
-        let Some(role) = table.find(key).map(|id| table.role(id)) else {
+        let Some(id) = table.find(key) else {
             continue;
         };
-        let ports = ports(table, role, entry);
+        let work = table.role(id).container.unwrap_or(table.container);
+        let ports = ports(own.port(table, id), work, entry);
         for (at, port) in ports.iter().enumerate() {
             let clash = ports.iter().take(at).find(|other| {
                 other.container != port.container && same_port(&other.port, &port.port)
@@ -52,9 +54,7 @@ struct Listed {
 
 /// The ports of a role's containers; of the work's container first, with the one that it gets by
 /// default.
-fn ports(table: &RoleTable, role: &Role, entry: &ReplicaSpec) -> Vec<Listed> {
-    let job_port = role.port.unwrap_or(table.port);
-    let work = role.container.unwrap_or(table.container);
+fn ports(job_port: Port, work: &str, entry: &ReplicaSpec) -> Vec<Listed> {
     let containers = entry
         .template
         .spec

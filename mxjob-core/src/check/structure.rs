@@ -130,7 +130,7 @@ fn object(
     path: Path<'_>,
     problems: &mut Vec<Problem>,
 ) {
-    // The API server drops null where the schema does not ask for it.
+    // The API server drops null where the schema does not ask for it, so a field is absent.
     let given = || fields.iter().filter(|(_, value)| !value.is_null());
     let missing = schema
         .required
@@ -147,20 +147,33 @@ fn object(
     );
     problems.extend(bounds.map(|message| Problem::error(path.to_string(), message)));
     let known = schema.properties.as_ref();
-    for (key, value) in given() {
-        let field =
-            known
-                .and_then(|known| known.get(key))
-                .or(match &schema.additional_properties {
-                    Some(JSONSchemaPropsOrBool::Schema(values)) => Some(values),
-                    _ => None,
-                });
-        match (field, known) {
-            (Some(field), _) => walk(field, value, path.key(key), problems),
+    let values = match &schema.additional_properties {
+        Some(JSONSchemaPropsOrBool::Schema(values)) => Some(&**values),
+        _ => None,
+    };
+    for (key, value) in fields {
+        let (named, path) = (known.and_then(|known| known.get(key)), path.key(key));
+        match (named.or(values), known) {
+            _ if value.is_null() => {
+                let entry = values.filter(|_| named.is_none());
+                problems.extend(entry.map(|values| empty_entry(values, path)));
+            }
+            (Some(field), _) => walk(field, value, path, problems),
             (None, Some(known)) => problems.push(unknown(known, key, path)),
             // An object without fields: anything goes.
             (None, None) => {}
         }
+    }
+}
+
+/// An entry of a map that is null: the API server drops it, and whoever wrote it has meant something by
+/// the key. A mistake where the values have fields that must be there.
+fn empty_entry(values: &JSONSchemaProps, path: Path<'_>) -> Problem {
+    let message = "null: the API server drops the entry: say what it is, or leave it out";
+    if values.required.as_ref().is_some_and(|all| !all.is_empty()) {
+        Problem::error(path.to_string(), message)
+    } else {
+        Problem::warning(path.to_string(), message)
     }
 }
 
@@ -170,7 +183,7 @@ fn unknown(known: &BTreeMap<String, JSONSchemaProps>, key: &str, path: Path<'_>)
         .map(|name| format!(": did you mean {name}?"))
         .unwrap_or_default();
     Problem::warning(
-        path.key(key).to_string(),
+        path.to_string(),
         format!("unknown field, it is ignored{hint}"),
     )
 }

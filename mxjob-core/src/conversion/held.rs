@@ -38,8 +38,14 @@ impl Held {
         Self::parse(text.as_str()?)
     }
 
+    /// What an object's annotation says; `None`: there is none that can be read.
+    pub(super) fn read(object: &Value) -> Option<Self> {
+        let annotations = object.get("metadata")?.get("annotations")?;
+        Self::parse(annotations.get(CONVERSION_ANNOTATION)?.as_str()?)
+    }
+
     /// Reads the annotation's text.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let mut held: Value = serde_json::from_str(text).ok()?;
         let origin = Version::parse(held.get("origin")?.as_str()?)?;
         let rest = match held.get_mut("rest").map(Value::take) {

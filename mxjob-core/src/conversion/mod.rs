@@ -46,6 +46,7 @@ mod v1beta1;
 
 pub use held::{CONVERSION_ANNOTATION, forget};
 pub use place::path_before;
+pub use port::Ports;
 pub use review::review;
 pub(crate) use runtime_id::LENGTH as ID_LENGTH;
 pub(crate) use said::Said;

@@ -1,8 +1,51 @@
 //! The job's port and its container, in templates of any shape.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
+use super::held::Held;
+use super::sections::{LISTED, ROLES, SPEC};
+use crate::api::Version;
 use crate::role::{Port, RoleId, RoleTable};
+
+/// Numbers of the jobs' ports that v1 cannot say: a container has a port of that number under another name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ports(BTreeMap<RoleId, u16>);
+
+impl Ports {
+    /// Of a v1 object, as far as its `v1alpha1` form shows them.
+    pub fn of(table: &RoleTable, object: &Value) -> Self {
+        let Some((form, held)) = table.list_form().zip(Held::read(object)) else {
+            return Self::default();
+        };
+        let roles = object
+            .get(SPEC)
+            .and_then(|spec| spec.get(ROLES)?.as_object());
+        let port = |(name, was, is): (&str, &Value, &Value)| {
+            let role = table.find(name)?;
+            let mut entries = roles?.iter();
+            let (_, entry) = entries.find(|(key, _)| table.find(key) == Some(role))?;
+            let number = Place::of(table, role).number(entry.get("template")?);
+            // Somebody has changed it at v1 since.
+            let holds = was.as_i64() == Some(number);
+            let is = u16::try_from(is.as_u64().filter(|is| holds && *is > 0)?);
+            Some((role, is.ok()?))
+        };
+        let leaves = held.leaves(Version::V1Alpha1);
+        let fields = leaves
+            .iter()
+            .filter_map(|leaf| leaf.field(LISTED, form.legacy.port_field));
+        Self(fields.filter_map(port).collect())
+    }
+
+    /// The job's port of a role, where its container names none.
+    pub(crate) fn port(&self, table: &RoleTable, id: RoleId) -> Port {
+        let port = table.role(id).port.unwrap_or(table.port);
+        let number = self.0.get(&id).copied().unwrap_or(port.number);
+        Port { number, ..port }
+    }
+}
 
 /// Where a role's work runs and listens.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +101,8 @@ impl Place {
         }
     }
 
-    /// A port of that number serves, unless it has a name that only the default number may have.
+    /// A port of that number serves, under whatever name its user has given it: probes and others may ask
+    /// for it by that name.
     fn listen(&self, ports: &mut Vec<Value>, number: i64) {
         let same = ports
             .iter_mut()
@@ -71,8 +115,7 @@ impl Place {
         let name = self.port.name;
         match same {
             Some(same) => {
-                let unnamed = same.get("name").is_none_or(Value::is_null);
-                if unnamed || number != i64::from(self.port.number) {
+                if same.get("name").is_none_or(Value::is_null) {
                     same.insert("name".to_owned(), name.into());
                 }
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::sections::{REST, SPEC};
+use super::sections::{LISTED, REST, SPEC};
 
 /// One difference between what a lossy way gives and what there was.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,17 @@ impl Leaf {
         self.path.first().map_or("", String::as_str)
     }
 
+    /// The name, the value of the lossy way and the real one, where it is about this field of a named thing
+    /// of this section.
+    pub(super) fn field(&self, section: &str, field: &str) -> Option<(&str, &Value, &Value)> {
+        match self.path.as_slice() {
+            [of, name, last] if of == section && last == field => {
+                Some((name, self.was.as_ref()?, self.is.as_ref()?))
+            }
+            _ => None,
+        }
+    }
+
     /// What of the spec is lost with it, in words.
     pub(super) fn words(&self) -> Vec<String> {
         let path = || self.path.join(".");
@@ -30,6 +41,10 @@ impl Leaf {
             (SPEC, Some(value), _) => vec![format!("{}: {value}", path())],
             (SPEC, None, Some(instead)) => {
                 vec![format!("that {} is not set, but {instead}", path())]
+            }
+            (LISTED, Some(number @ Value::Number(_)), _) => {
+                let path = self.path.iter().skip(1).map(String::as_str);
+                vec![format!("{}: {number}", path.collect::<Vec<_>>().join("."))]
             }
             (REST, Some(Value::Array(leaves)), _) => {
                 let leaves = leaves.iter().filter_map(Self::read);

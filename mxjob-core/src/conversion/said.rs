@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::held::{CONVERSION_ANNOTATION, Held};
+use super::held::Held;
 use super::rest::apply;
 use super::sections::{LISTED, ROLES, SPEC, Sections};
 use super::{runtime_id, v1alpha1};
@@ -24,8 +24,7 @@ impl Said {
     pub(crate) fn of(table: &RoleTable, object: &Value) -> Option<Self> {
         let form = table.list_form()?;
         let metadata = object.get("metadata")?;
-        let text = metadata.get("annotations")?.get(CONVERSION_ANNOTATION)?;
-        let held = Held::parse(text.as_str()?)?;
+        let held = Held::read(object)?;
         if held.origin != Version::V1Alpha1 {
             return None;
         }

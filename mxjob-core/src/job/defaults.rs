@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{Container, ContainerPort, PodTemplateSpec};
 
 use super::{FailureRule, FailureSpec, Profile, RoleSpec, Spec};
 use crate::api::v1::{self, FailurePolicy, JobSpec, ReplicaSpec};
+use crate::conversion::Ports;
 use crate::exit_codes::ExitCodes;
 use crate::problem::Problem;
 use crate::role::{Mode, Port, RoleId, RoleTable};
@@ -17,7 +18,11 @@ pub const LABEL_ANNOTATION: &str = "tuner-server-key";
 /// Whole-job restarts of a failure policy that does not say.
 const MAX_RESTARTS: i32 = 3;
 
-pub(super) fn spec(table: &'static RoleTable, spec: &JobSpec) -> Result<Spec, Problem> {
+pub(super) fn spec(
+    table: &'static RoleTable,
+    spec: &JobSpec,
+    ports: &Ports,
+) -> Result<Spec, Problem> {
     let run = spec.run_policy.clone().unwrap_or_default();
     let retryable = match &run.retryable_exit_codes {
         Some(codes) => exit_codes("spec.runPolicy.retryableExitCodes", codes)?,
@@ -25,7 +30,7 @@ pub(super) fn spec(table: &'static RoleTable, spec: &JobSpec) -> Result<Spec, Pr
     };
     Ok(Spec {
         mode: mode(table, spec)?,
-        roles: roles(table, spec)?,
+        roles: roles(table, spec, ports)?,
         success: spec.success_policy.unwrap_or_default(),
         failure: spec
             .failure_policy
@@ -70,20 +75,24 @@ fn mode(table: &'static RoleTable, spec: &JobSpec) -> Result<&'static Mode, Prob
     })
 }
 
-fn roles(table: &'static RoleTable, spec: &JobSpec) -> Result<Vec<RoleSpec>, Problem> {
+fn roles(
+    table: &'static RoleTable,
+    spec: &JobSpec,
+    ports: &Ports,
+) -> Result<Vec<RoleSpec>, Problem> {
     let mut roles = Vec::with_capacity(spec.mx_replica_specs.len());
     for (key, replicas) in &spec.mx_replica_specs {
         let path = format!("spec.mxReplicaSpecs.{key}");
         let id = table
             .find(key)
             .ok_or_else(|| Problem::error(path, "unknown replica type"))?;
-        roles.push(role(table, id, replicas));
+        roles.push(role(table, id, replicas, ports.port(table, id)));
     }
     roles.sort_by_key(|role| role.id);
     Ok(roles)
 }
 
-fn role(table: &'static RoleTable, id: RoleId, spec: &ReplicaSpec) -> RoleSpec {
+fn role(table: &'static RoleTable, id: RoleId, spec: &ReplicaSpec, port: Port) -> RoleSpec {
     let role = table.role(id);
     let annotations = spec
         .template
@@ -97,7 +106,7 @@ fn role(table: &'static RoleTable, id: RoleId, spec: &ReplicaSpec) -> RoleSpec {
     let port = job_port(
         &mut template,
         role.container.unwrap_or(table.container),
-        role.port.unwrap_or(table.port),
+        port,
     );
     RoleSpec {
         id,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Job, JobMeta, Spec, defaults, profile};
 use crate::api::v1::{ConditionType, JobSpec, JobStatus};
 use crate::check;
-use crate::conversion::Said;
+use crate::conversion::{Ports, Said};
 use crate::problem::Problem;
 use crate::role::RoleTable;
 use crate::schema::rule::NAME;
@@ -153,9 +153,10 @@ fn judged(
     errors(check::structure(table, object))?;
     let spec: JobSpec = serde_json::from_value(object.get("spec").cloned().unwrap_or_default())
         .map_err(|error| vec![Problem::error("spec", error.to_string())])?;
-    errors(check::rules(table, &meta.name, &spec))?;
+    let ports = Ports::of(table, object);
+    errors(check::rules_with(table, &meta.name, &spec, &ports))?;
     errors(check::pod_names(table, meta, &spec))?;
-    let spec = defaults::spec(table, &spec);
+    let spec = defaults::spec(table, &spec, &ports);
     let spec = spec.and_then(|spec| match said {
         Some(said) => profile::apply(table, said, spec),
         None => Ok(spec),

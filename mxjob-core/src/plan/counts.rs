@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::draft::Draft;
 use super::memory::Memory;
-use super::{PodPhase, PodView, conditions, failure, rescale};
+use super::{PodPhase, PodView, conditions, failure, finish, indexes, rescale};
 use crate::api::v1::ConditionType;
 use crate::job::{Replica, Spec};
 
@@ -45,6 +45,48 @@ pub(super) fn write(
     draft.status.ready = Some(format!("{all_ready}/{}", spec.wanted()));
     draft.status.chief = chief(draft, spec, memory, current);
     columns(draft);
+}
+
+/// Writes what has become of the replicas since the job has ended. One whose pod has gone is as it was, or,
+/// if it went on until then, nobody knows.
+pub(super) fn settle(
+    draft: &mut Draft<'_>,
+    spec: &Spec,
+    mut memory: Memory,
+    current: &BTreeMap<Replica, &PodView>,
+) {
+    let mut all_ready = 0;
+    for role in &spec.roles {
+        let (mut active, mut ready, mut failed) = (0, 0, 0);
+        let pods = current
+            .iter()
+            .filter(|(replica, pod)| replica.role == role.id && !pod.deleting);
+        for (replica, pod) in pods {
+            let is_done = failure::is_done_in_place(spec, role, pod);
+            if memory.has_completed(*replica) || is_done || pod.phase == PodPhase::Succeeded {
+                memory.role_mut(role.id).completed.insert(replica.index);
+            } else if failure::has_failed(spec, role, pod) || finish::tries_again(pod) {
+                failed += 1;
+            } else if pod.phase == PodPhase::Running {
+                active += 1;
+                ready += i32::from(pod.ready);
+            }
+        }
+        let completed = memory.role(role.id).map(|memory| &memory.completed);
+        let completed = completed.cloned().unwrap_or_default();
+        let known = draft.status.replica_statuses.get_mut(role.role.name);
+        if let Some(status) = known {
+            status.succeeded = i32::try_from(completed.len()).unwrap_or(i32::MAX);
+            status.completed_indexes = indexes::render(&completed);
+            let size = status.replicas.unwrap_or(0);
+            let left = size.saturating_sub(status.succeeded.saturating_add(active));
+            status.failed = status.failed.max(failed).min(left.max(0));
+            status.active = active;
+            status.ready = ready;
+        }
+        all_ready += ready;
+    }
+    draft.status.ready = Some(format!("{all_ready}/{}", spec.wanted()));
 }
 
 /// Writes the columns that follow from the conditions.

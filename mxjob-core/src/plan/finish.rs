@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::draft::Draft;
 use super::memory::Memory;
 use super::world::World;
-use super::{Action, Event, PodPhase, PodView, conditions, counts, failure};
+use super::{Action, Event, PodPhase, PodView, conditions, counts, failure, look};
 use crate::api::v1::{CleanPodPolicy, ConditionType};
-use crate::job::{Replica, Spec};
+use crate::job::{Replica, RoleSpec, Spec};
 use crate::problem::Problem;
 use crate::role::Children;
 
@@ -27,19 +27,45 @@ pub(super) fn finish(
     end: End,
 ) {
     conclude(draft, end);
+    let counted = counted(draft, spec, current);
+    counts::write(draft, spec, memory, &counted);
+    look_after(draft, world, spec);
+}
+
+/// Looks after a job that has ended: what has become of the replicas that went on, and what is left to
+/// delete.
+pub(super) fn look_after(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
+    // Edited since, the job that is counted is another one.
+    let is_same = |role: &RoleSpec| {
+        let size = draft.status.size_of(role.role.name);
+        size == i32::try_from(role.replicas).ok()
+    };
+    if spec.roles.iter().all(is_same) {
+        let memory = Memory::load(spec, &draft.status);
+        let (current, _) = look::sort(world, spec, &memory);
+        let counted = counted(draft, spec, &current);
+        counts::settle(draft, spec, memory, &counted);
+    }
+    clean_up(draft, world, spec.clean, draft.job.meta.ttl);
+}
+
+/// The pods that are counted at the end: those that stay. How a pod ended is told, also when it goes.
+fn counted<'a>(
+    draft: &Draft<'_>,
+    spec: &Spec,
+    current: &BTreeMap<Replica, &'a PodView>,
+) -> BTreeMap<Replica, &'a PodView> {
     let failed = draft.status.is(ConditionType::Failed);
-    // How a pod ended is told, also when it goes.
     let has_ended = |replica: &Replica, pod: &PodView| {
         let role = spec.role(replica.role);
-        pod.phase.is_final() || role.is_some_and(|role| failure::has_failed(spec, role, pod))
+        let has_failed = || role.is_some_and(|role| failure::has_failed(spec, role, pod));
+        pod.phase.is_final() || tries_again(pod) || has_failed()
     };
-    let current = current
+    current
         .iter()
         .filter(|(replica, pod)| has_ended(replica, pod) || !goes(spec.clean, failed, pod))
         .map(|(replica, pod)| (*replica, *pod))
-        .collect();
-    counts::write(draft, spec, memory, &current);
-    clean_up(draft, world, spec.clean, draft.job.meta.ttl);
+        .collect()
 }
 
 /// Ends a job that is not valid: no pods, no retries.
@@ -107,8 +133,8 @@ fn goes(policy: CleanPodPolicy, failed: bool, pod: &PodView) -> bool {
     }
 }
 
-/// It has failed, and its Job makes another pod.
-fn tries_again(pod: &PodView) -> bool {
+/// It has failed, and its Job makes another pod, unless the job has ended.
+pub(super) fn tries_again(pod: &PodView) -> bool {
     pod.phase == PodPhase::Pending && pod.exit().is_some()
 }
 

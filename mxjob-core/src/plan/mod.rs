@@ -176,9 +176,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     }
     inherited::complete(&mut draft);
     match &job.spec {
-        Ok(spec) if job.status.is_finished() => {
-            finish::clean_up(&mut draft, &world, spec.clean, job.meta.ttl);
-        }
+        Ok(spec) if job.status.is_finished() => finish::look_after(&mut draft, &world, spec),
         Ok(spec) if spec.suspend => suspend::suspend(&mut draft, &world, spec),
         Ok(spec) => run::run(&mut draft, &world, spec),
         Err(problems) => finish::refuse(&mut draft, &world, problems),

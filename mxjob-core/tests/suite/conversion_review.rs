@@ -46,7 +46,7 @@ fn objects_are_converted_in_their_order() {
     assert_eq!(answer["response"], response);
 }
 
-// contract: 12.43
+// contract: 12.46
 #[test]
 fn wrong_types_where_the_server_does_not_look_are_refused_on_the_way_into_the_store() {
     let with_probe = |version: Version, seconds: Value| {

@@ -167,7 +167,7 @@ fn the_port_of_an_entry_is_the_jobs_port_of_its_main_container() {
         (
             9000,
             json!([named("web", 9000)]),
-            json!([named("mxjob-port", 9000)]),
+            json!([named("web", 9000)]),
         ),
         (
             9091,
@@ -195,6 +195,47 @@ fn the_port_of_an_entry_is_the_jobs_port_of_its_main_container() {
         }
         assert_eq!(got, expected);
     }
+}
+
+/// A job with one worker whose container has these ports; of `PsRootPort` 9000.
+fn with_ports(ports: Value) -> Value {
+    let probe = json!({"httpGet": {"port": "web"}});
+    let container = json!({"name": "mxnet", "image": "i", "ports": ports, "readinessProbe": probe});
+    let mut list = entry(container);
+    list[0]["PsRootPort"] = json!(9000);
+    let side = json!({"name": "side", "image": "i", "ports": [{"containerPort": 9091}]});
+    let containers = &mut list[0]["template"]["spec"]["containers"];
+    containers.as_array_mut().unwrap().push(side);
+    object(Version::V1Alpha1, json!({"replicaSpecs": list}))
+}
+
+// contract: 12.44
+#[test]
+fn a_port_that_has_a_name_keeps_it_and_is_the_jobs_by_its_number() {
+    let web = json!({"name": "web", "containerPort": 9000});
+    let written = with_ports(json!([web]));
+    let mut stored = to(Version::V1, &written);
+    let back = to(Version::V1Alpha1, &stored);
+    assert_eq!(back["spec"]["replicaSpecs"][0]["PsRootPort"], 9000);
+    let template = &written["spec"]["replicaSpecs"][0]["template"];
+    assert_eq!(back["spec"]["replicaSpecs"][0]["template"], *template);
+
+    // The sidecar's port 9091 is not in its way: that would be the job's by default.
+    let read = |stored: &Value| Job::read(TABLE, stored).spec.unwrap().roles.remove(0);
+    let worker = read(&stored);
+    assert_eq!(worker.port, 9000);
+    let pod = worker.template.spec.as_ref().unwrap();
+    let ports = json!(pod.containers[0].ports);
+    assert_eq!(ports, json!([web]), "the only one");
+
+    // Whoever names the job's port at v1 has the last word.
+    let named = json!([web, {"name": "mxjob-port", "containerPort": 9002}]);
+    let own = "/spec/mxReplicaSpecs/Worker/template/spec/containers/0/ports";
+    *stored.pointer_mut(own).unwrap() = named;
+    assert_eq!(read(&stored).port, 9002);
+    let view = to(Version::V1Alpha1, &stored);
+    assert_eq!(view["spec"]["replicaSpecs"][0]["PsRootPort"], 9002);
+    assert_eq!(to(Version::V1, &view), stored);
 }
 
 // promise: P29

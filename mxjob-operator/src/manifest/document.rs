@@ -42,7 +42,7 @@ impl From<Location> for Position {
 pub(crate) struct Document {
     /// Its number in the file, from 1.
     pub(crate) number: usize,
-    /// Its value.
+    /// Its value; until it is judged with what is null in it.
     pub(crate) value: Value,
     start: Position,
     places: HashMap<String, Position>,
@@ -124,12 +124,21 @@ fn value(node: Node, path: Path<'_>, places: &mut HashMap<String, Position>) -> 
                 };
                 places.insert(path.to_string(), defined.into());
                 let field = value(entry, path, places);
-                // As the API server does with what is not nullable, and nothing is.
-                if !field.is_null() {
-                    fields.insert(key.value, field);
-                }
+                fields.insert(key.value, field);
             }
             Value::Object(fields)
         }
+    }
+}
+
+/// Drops what is null from maps, as the API server does with what is not nullable, and nothing is.
+pub(super) fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
     }
 }

@@ -1,22 +1,27 @@
 //! What is wrong or odd with a v1 job, and what it is called.
 
+use mxjob_core::conversion::Ports;
 use mxjob_core::problem::Problem;
 use mxjob_core::{Job, RoleTable, check};
 use serde_json::Value;
 
+use super::document::drop_nulls;
 use super::readable::Readable;
 
 /// What five random characters the API server puts behind `metadata.generateName`.
 const GENERATED: &str = "xxxxx";
 
-/// What is wrong or odd with a v1 job.
-pub(super) fn job_problems(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
+/// What is wrong or odd with a v1 job, which is without what is null afterwards.
+pub(super) fn job_problems(table: &'static RoleTable, object: &mut Value) -> Vec<Problem> {
     let mut problems = check::structure(table, object);
+    drop_nulls(object);
+    let object = &*object;
     let name = name(object);
     problems.extend(nameless(name.as_deref()));
     let known = name.as_deref().unwrap_or(UNNAMED);
     let readable = Readable::new(object.get("spec"), &problems);
-    let mut found = check::rules(table, known, &readable.spec);
+    let ports = Ports::of(table, object);
+    let mut found = check::rules_with(table, known, &readable.spec, &ports);
     found.extend(check::warnings(table, &readable.spec));
     found.retain(|problem| readable.can_tell(problem));
     problems.extend(found);

@@ -5,6 +5,7 @@ use mxjob_core::problem::Problem;
 use mxjob_core::{RoleTable, check, conversion};
 use serde_json::Value;
 
+use super::document::drop_nulls;
 use super::job::{UNNAMED, job_problems, name, nameless};
 
 /// What is wrong or odd with a job; one of an older version is its v1 form afterwards.
@@ -22,6 +23,7 @@ pub(super) fn judge(
     );
     let mut problems = vec![Problem::warning("apiVersion", message)];
     problems.extend(check::structure(table, object));
+    drop_nulls(object);
     let name = name(object);
     problems.extend(nameless(name.as_deref()));
     if version == Version::V1Alpha1 && !problems.iter().any(Problem::is_error) {

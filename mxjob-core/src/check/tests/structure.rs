@@ -118,8 +118,21 @@ fn names_are_suggested() {
 #[test]
 fn null_is_absent_as_the_api_server_has_it() {
     assert_structure(&format!("{WORKER}/replicas"), json!(null), &[]);
-    assert_structure("/spec/mxReplicaSpecs/Server", json!(null), &[]);
     assert_structure("/spec/runPolicy", json!(null), &[]);
+}
+
+// contract: 12.43
+#[test]
+fn an_entry_of_a_map_that_is_null_is_told() {
+    let told = "null: the API server drops the entry: say what it is, or leave it out";
+    let server = format!("error: spec.mxReplicaSpecs.Server: {told}");
+    assert_structure("/spec/mxReplicaSpecs/Server", json!(null), &[&server]);
+    let resources = "spec.mxReplicaSpecs.Worker.template.spec.containers[0].resources";
+    let limit = format!("warning: {resources}.limits.cpu: {told}");
+    let limits = json!({"limits": {"cpu": null}, "requests": null});
+    assert_structure(&format!("{CONTAINER}/resources"), limits, &[&limit]);
+    let label = format!("warning: metadata.labels.team: {told}");
+    assert_structure("/metadata/labels", json!({"team": null}), &[&label]);
 }
 
 #[test]

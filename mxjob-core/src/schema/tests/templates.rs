@@ -17,7 +17,7 @@ fn no_version_takes_containers_of_running_pods() {
     }
 }
 
-// contract: 12.43
+// contract: 12.46
 #[test]
 fn a_view_keeps_parts_of_a_template_that_the_stored_version_and_lint_know() {
     let crd = crd(MxRole::TABLE);
