@@ -101,7 +101,7 @@ fn trusting(bundle: Option<&ByteString>, authorities: &[&str]) -> ByteString {
 }
 
 /// The certificates of a bundle. The apiserver refuses one with anything else in it.
-fn certificates(bundle: &str) -> Vec<&str> {
+pub(super) fn certificates(bundle: &str) -> Vec<&str> {
     let blocks = bundle
         .split_inclusive(END)
         .filter_map(|block| Some(block.get(block.rfind(BEGIN)?..)?.trim()));
@@ -115,7 +115,7 @@ fn is_authority(pem: &str) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
         CustomResourceDefinitionSpec, CustomResourceDefinitionVersion,
@@ -148,8 +148,9 @@ pub(crate) mod tests {
     }
 
     fn authority() -> String {
-        let identity = Identity::new(&[], SystemTime::now()).unwrap();
-        identity.authority().to_owned()
+        let day = Duration::from_hours(24);
+        let identity = Identity::new(&[], day, SystemTime::now()).unwrap();
+        identity.authorities().next().unwrap().to_owned()
     }
 
     fn service() -> Reach {
