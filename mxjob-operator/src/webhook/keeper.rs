@@ -183,6 +183,7 @@ pub(super) fn watch_failure(error: &watcher::Error) -> String {
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
+    use std::time::SystemTime;
 
     use http::{Request, Response};
     use kube::client::Body;
@@ -291,6 +292,37 @@ mod tests {
         let expected = "cannot point the conversion of mxjobs.kubeflow.org here: no; v1 works, \
                         v1alpha1 and v1beta1 may not";
         assert_eq!((said.as_str(), sent.lock().unwrap().len()), (expected, 2));
+    }
+
+    // contract: 11.23
+    #[tokio::test(start_paused = true)]
+    async fn a_next_certificate_waits_until_the_definition_has_its_ca() {
+        let (mut keeper, _) = keeper(409, refusal(409));
+        let age = Duration::from_hours(24 * 61);
+        keeper.rotation = rotation(keeper.reach.names(), age);
+        let turn = |keeper: &mut Keeper| {
+            let now = (SystemTime::now(), Instant::now());
+            keeper.rotation.step_alone(now).unwrap();
+            keeper.rotation.show(now);
+            keeper.rotation.authorities().len()
+        };
+        assert_eq!(turn(&mut keeper), 2);
+        let minute = Duration::from_mins(1);
+        for _ in 0..2 {
+            keeper.learn(Ok(Event::Apply(current())));
+            keeper.point().await;
+            tokio::time::advance(minute).await;
+            assert_eq!(turn(&mut keeper), 2);
+        }
+        let authorities = keeper.rotation.authorities();
+        let conversion = conversion::wanted(None, &keeper.reach, &authorities);
+        let mut pointed = current();
+        pointed.spec.conversion = Some(conversion);
+        keeper.learn(Ok(Event::Apply(pointed)));
+        keeper.point().await;
+        assert_eq!(turn(&mut keeper), 2);
+        tokio::time::advance(minute).await;
+        assert_eq!(turn(&mut keeper), 1);
     }
 
     #[tokio::test]

@@ -194,6 +194,26 @@ async fn it_heals_with_what_is_shown() {
     assert_eq!(cluster.secret().unwrap()["data"]["note"], base64("mine"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn two_that_want_something_else_of_it_write_it_now_and_then_only() {
+    let cluster = Cluster::default();
+    let mut operator = Operator::start(&cluster).await;
+    let theirs = data(&["elsewhere".to_owned()], DAY);
+    let writes = |asked: Vec<String>| asked.iter().filter(|line| !line.starts_with("GET")).count();
+    cluster.asked();
+    for (later, written) in [(0, 0), (9, 0), (1, 1), (9, 0), (1, 1)] {
+        let mut secret = cluster.secret().unwrap();
+        merge(&mut secret, &theirs);
+        cluster.put(Some(secret));
+        tokio::time::advance(Duration::from_secs(later)).await;
+        let secret = serde_json::from_value(cluster.secret().unwrap()).unwrap();
+        operator.vault.learn(Ok(Event::Apply(secret)));
+        operator.tend().await;
+        operator.tend().await;
+        assert_eq!(writes(cluster.asked()), written, "{later}");
+    }
+}
+
 // contract: 11.24
 #[tokio::test(start_paused = true)]
 async fn one_that_is_somebody_elses_is_used_or_left_alone() {
