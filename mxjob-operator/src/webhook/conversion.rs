@@ -49,6 +49,25 @@ pub(super) fn judge(
     }
 }
 
+/// The CAs that the apiserver trusts when it asks here; none, when it asks elsewhere.
+pub(super) fn trusted(crd: &CustomResourceDefinition, reach: &Reach) -> Vec<String> {
+    let webhook = crd
+        .spec
+        .conversion
+        .as_ref()
+        .and_then(|conversion| conversion.webhook.as_ref());
+    let Some(mut client) = webhook.and_then(|webhook| webhook.client_config.clone()) else {
+        return Vec::new();
+    };
+    let bundle = client.ca_bundle.take();
+    if client != reach.client() {
+        return Vec::new();
+    }
+    let text = bundle.map(|bundle| String::from_utf8_lossy(&bundle.0).into_owned());
+    let text = text.unwrap_or_default();
+    certificates(&text).into_iter().map(str::to_owned).collect()
+}
+
 /// The older versions that a definition does not have.
 pub(super) fn lacks(
     crd: &CustomResourceDefinition,
@@ -259,6 +278,19 @@ pub(crate) mod tests {
         let bundle = format!("{ours}\n{other}");
         let moved = verdict(with(&elsewhere, &bundle), &[&ours]);
         assert_eq!(moved, Verdict::Write(with(&service(), &bundle)));
+    }
+
+    #[test]
+    fn what_is_trusted_here_is_not_what_is_trusted_elsewhere() {
+        let [one, other] = [authority(), authority()];
+        let bundle = format!("{one}\n{BEGIN}\nAAAA\n{END}\n{other}\n");
+        let there = |reach: &Reach| trusted(&current(Some(with(reach, &bundle))), &service());
+        assert_eq!(there(&service()), [one, other]);
+        let elsewhere = Reach::Url("https://host".parse().unwrap());
+        assert!(there(&elsewhere).is_empty());
+        assert!(trusted(&current(None), &service()).is_empty());
+        let none = wanted(None, &service(), &[]);
+        assert!(trusted(&current(Some(none)), &service()).is_empty());
     }
 
     #[test]

@@ -99,8 +99,9 @@ impl Keeper {
         let Some(crd) = &self.stored else { return };
         let authorities = self.rotation.authorities();
         let verdict = conversion::judge(crd, self.table, &self.reach, &authorities);
-        let trusted = verdict == Verdict::Fine;
-        self.rotation.trusted(trusted, Instant::now());
+        let trusted = conversion::trusted(crd, &self.reach);
+        let trusted: Vec<_> = trusted.iter().map(String::as_str).collect();
+        self.rotation.trusted(&trusted, Instant::now());
         let turn = self.rotation.pace().turn();
         let conversion = match verdict {
             Verdict::Fine => {
@@ -128,7 +129,6 @@ impl Keeper {
                 tracing::info!(crd = self.name, "its conversion is pointed here");
                 self.stored = Some(crd);
                 self.written = Some(Instant::now());
-                self.rotation.trusted(true, Instant::now());
                 self.said = None;
             }
             // Somebody was faster; the watch brings what they wrote.

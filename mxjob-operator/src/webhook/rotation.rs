@@ -133,17 +133,13 @@ impl Rotation {
         authorities
     }
 
-    /// All of [`Self::authorities`] are trusted, or not all.
-    pub(super) fn trusted(&mut self, all: bool, at: Instant) {
-        let before = std::mem::take(&mut self.trusted);
-        if !all {
-            return;
-        }
-        let since = |one: &str| {
-            let known = before.iter().find(|(other, _)| other == one);
-            (one.to_owned(), known.map_or(at, |(_, since)| *since))
+    /// These CAs are trusted, and no others. What else is to come holds up none of them.
+    pub(super) fn trusted(&mut self, authorities: &[&str], at: Instant) {
+        let since = |one: &&str| {
+            let known = self.trusted.iter().find(|(other, _)| other == one);
+            ((*one).to_owned(), known.map_or(at, |(_, since)| *since))
         };
-        self.trusted = self.authorities().into_iter().map(since).collect();
+        self.trusted = authorities.iter().map(since).collect();
     }
 
     /// Every apiserver knows its CAs.

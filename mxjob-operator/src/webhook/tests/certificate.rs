@@ -31,8 +31,8 @@ async fn an_open_connection_outlives_a_renewal() {
     turn(&mut bench.rotation, now + DAY, at + minute);
     bench.trusting(&old, HOST).await.unwrap();
     bench.trusting(&new, HOST).await.unwrap_err();
-    bench.rotation.trusted(true, at);
-    bench.rotation.trusted(true, at + minute);
+    bench.rotation.trusted(&[&old, &new], at);
+    bench.rotation.trusted(&[&old, &new], at + minute);
     turn(&mut bench.rotation, now, at + minute / 2);
     bench.trusting(&old, HOST).await.unwrap();
 

@@ -57,7 +57,14 @@ impl Operator {
 
     /// All CAs are known for long.
     async fn is_trusted(&mut self) {
-        self.rotation.trusted(true, Instant::now());
+        let all: Vec<_> = self
+            .rotation
+            .authorities()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        let all: Vec<_> = all.iter().map(String::as_str).collect();
+        self.rotation.trusted(&all, Instant::now());
         tokio::time::advance(Duration::from_mins(1)).await;
         self.tend().await;
     }

@@ -124,28 +124,37 @@ fn nothing_is_shown_before_it_is_trusted_unless_nothing_better_is_there() {
     let (minute, other) = (Duration::from_mins(1), made(DAY));
     let shows =
         |rotation: &Rotation| rotation.authorities()[0] == other.authorities().next().unwrap();
+    let theirs: Vec<_> = other.authorities().collect();
     for (what, age, trusted, later, shown) in [
-        ("not trusted", DAY, false, minute, false),
-        ("trusted of late", DAY, true, minute / 2, false),
-        ("trusted", DAY, true, minute, true),
-        ("what is shown has expired", DAY * 91, false, minute, true),
+        ("not trusted", DAY, vec![], minute, false),
+        ("trusted of late", DAY, theirs.clone(), minute / 2, false),
+        ("trusted", DAY, theirs.clone(), minute, true),
+        ("what is shown has expired", DAY * 91, vec![], minute, true),
     ] {
         let mut rotation = rotation(here().names(), age);
         rotation.learn(kept(Ok(&other), None));
-        rotation.trusted(trusted, at);
+        rotation.trusted(&trusted, at);
         rotation.show((now, at + later));
         assert_eq!(shows(&rotation), shown, "{what}");
     }
     // Somebody took it out of the definition meanwhile.
-    let mut rotation = rotation(here().names(), DAY);
-    rotation.learn(kept(Ok(&other), None));
-    rotation.trusted(true, at);
-    rotation.trusted(false, at + minute);
-    rotation.trusted(true, at + minute);
-    rotation.show((now, at + minute));
-    assert!(!shows(&rotation));
-    rotation.show((now, at + minute * 2));
-    assert!(shows(&rotation));
+    let mut taken_out = rotation(here().names(), DAY);
+    taken_out.learn(kept(Ok(&other), None));
+    taken_out.trusted(&theirs, at);
+    taken_out.trusted(&[], at + minute);
+    taken_out.trusted(&theirs, at + minute);
+    taken_out.show((now, at + minute));
+    assert!(!shows(&taken_out));
+    taken_out.show((now, at + minute * 2));
+    assert!(shows(&taken_out));
+    // It has another one after it, which is still to be trusted.
+    let mut followed = rotation(here().names(), DAY);
+    followed.learn(kept(Ok(&other), None));
+    followed.trusted(&theirs, at);
+    followed.learn(kept(Ok(&other), Some(Ok(&made(DAY)))));
+    followed.trusted(&theirs, at + minute);
+    followed.show((now, at + minute));
+    assert!(shows(&followed));
 }
 
 // contract: 11.24
