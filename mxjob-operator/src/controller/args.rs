@@ -114,27 +114,30 @@ pub(crate) struct CertificateArgs {
     /// Name of the Secret with the webhook's certificate, in the operator's own namespace: operators
     /// that are reached by one address have the same
     #[arg(
-        long,
+        long = "webhook-secret",
         env = "MXJOB_WEBHOOK_SECRET",
         default_value = SECRET,
         value_parser = object_name,
         value_name = "NAME"
     )]
-    pub(crate) webhook_secret: String,
+    pub(crate) secret: String,
 
     /// Never write that Secret: cert-manager, or somebody else, keeps tls.crt, tls.key and ca.crt there
-    #[arg(long, env = "MXJOB_WEBHOOK_SECRET_READ_ONLY")]
-    pub(crate) webhook_secret_read_only: bool,
+    #[arg(
+        long = "webhook-secret-read-only",
+        env = "MXJOB_WEBHOOK_SECRET_READ_ONLY"
+    )]
+    pub(crate) read_only: bool,
 
     /// How long a certificate is good that the operator makes; it is renewed after two thirds of that
     #[arg(
-        long,
+        long = "webhook-certificate-lifetime",
         env = "MXJOB_WEBHOOK_CERTIFICATE_LIFETIME",
         default_value = "2160h",
         value_parser = lifetime,
         value_name = "DURATION"
     )]
-    pub(crate) webhook_certificate_lifetime: Duration,
+    pub(crate) lifetime: Duration,
 }
 
 /// How one of several operators is chosen to look after the jobs.
@@ -308,13 +311,13 @@ mod tests {
                 .map_err(|error| error.to_string())
         };
         let read = certificate(&[]).unwrap();
-        assert_eq!(read.webhook_secret, "mxjob-webhook");
-        assert!(!read.webhook_secret_read_only);
+        assert_eq!(read.secret, "mxjob-webhook");
+        assert!(!read.read_only);
         let day = Duration::from_hours(24);
-        assert_eq!(read.webhook_certificate_lifetime, day * 90);
+        assert_eq!(read.lifetime, day * 90);
         for (text, lifetime) in [("24h", day), ("5s", Duration::from_secs(5))] {
             let read = certificate(&["--webhook-certificate-lifetime", text]).unwrap();
-            assert_eq!(read.webhook_certificate_lifetime, lifetime, "{text}");
+            assert_eq!(read.lifetime, lifetime, "{text}");
         }
         for bad in ["", "5", "4s", "87601h", "-1h", "soon"] {
             let flag = format!("--webhook-certificate-lifetime={bad}");

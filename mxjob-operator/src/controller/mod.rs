@@ -363,10 +363,10 @@ impl Hook {
             reach: Reach::choose(&args.webhook_url, home.in_pod, &home.namespace),
             place: Place {
                 namespace: home.namespace.clone(),
-                name: args.certificate.webhook_secret.clone(),
-                read_only: args.certificate.webhook_secret_read_only,
+                name: args.certificate.secret.clone(),
+                read_only: args.certificate.read_only,
             },
-            lifetime: args.certificate.webhook_certificate_lifetime,
+            lifetime: args.certificate.lifetime,
             review: conversion::review,
             reviews: metrics.reviews(),
         };

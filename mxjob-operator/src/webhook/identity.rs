@@ -196,8 +196,8 @@ impl Identity {
         for name in names {
             let server = ServerName::try_from(name.as_str());
             let server = server.map_err(|error| unusable(&error))?;
-            let verified = verifier.verify_server_cert(leaf, rest, &server, &[], at);
-            verified.map_err(|error| match error {
+            let answer = verifier.verify_server_cert(leaf, rest, &server, &[], at);
+            answer.map_err(|error| match error {
                 rustls::Error::InvalidCertificate(error) => flaw(&error, name),
                 error => unusable(&error),
             })?;

@@ -102,13 +102,12 @@ impl Webhook {
         let names = reach.iter().flat_map(Reach::names).collect();
         let mut rotation = Rotation::new(names, Pace { lifetime });
         let mut known = reach.map(|reach| (reach, Vault::new(client, place)));
-        match &mut known {
-            Some((_, vault)) => vault.open(&mut rotation).await?,
-            None => {
-                let now = (SystemTime::now(), Instant::now());
-                rotation.step_alone(now)?;
-                rotation.show(now);
-            }
+        if let Some((_, vault)) = &mut known {
+            vault.open(&mut rotation).await?;
+        } else {
+            let now = (SystemTime::now(), Instant::now());
+            rotation.step_alone(now)?;
+            rotation.show(now);
         }
         let server = Server::new(table, review, reviews, rotation.served())?;
         Ok(Self {
