@@ -192,10 +192,10 @@ async fn what_cert_manager_writes_is_for_the_webhook_and_only_read() -> Result<(
     // Each issuer that is named is there, and has what it signs with.
     let ca = &find(&objects, "Certificate", "mxjob-webhook-ca")?["spec"];
     for (certificate, issuer) in [(spec, "mxjob-webhook"), (ca, "mxjob-webhook-ca")] {
-        let named = &certificate["issuerRef"];
+        let given = &certificate["issuerRef"];
         ensure!(
-            *named == json!({"name": issuer, "kind": "Issuer"}),
-            "{named}"
+            *given == json!({"name": issuer, "kind": "Issuer"}),
+            "{given}"
         );
         find(&objects, "Issuer", issuer)?;
     }

@@ -26,10 +26,10 @@ impl Operator {
     }
 
     async fn start_at(cluster: &Cluster, place: Place) -> Self {
-        let pace = Pace { lifetime: LIFETIME };
+        let slow = Pace { lifetime: LIFETIME };
         let mut operator = Self {
             vault: Vault::new(&cluster.client(), place),
-            rotation: Rotation::new(here().names(), pace),
+            rotation: Rotation::new(here().names(), slow),
         };
         operator.vault.open(&mut operator.rotation).await.unwrap();
         operator

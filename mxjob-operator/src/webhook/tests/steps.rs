@@ -14,7 +14,7 @@ fn made(age: Duration) -> Identity {
 fn kept(current: Result<&Identity, Flaw>, next: Option<Result<&Identity, Flaw>>) -> Contents {
     Contents {
         current: current.cloned(),
-        next: next.map(|next| next.cloned()),
+        next: next.map(Result::<&Identity, Flaw>::cloned),
         asked: false,
     }
 }
