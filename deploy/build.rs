@@ -63,6 +63,7 @@ fn data(right: &Right) -> Value {
     let part = match right.part {
         Part::Jobs => "jobs",
         Part::Webhook => "webhook",
+        Part::Certificate => "certificate",
         Part::Install => "installCrds",
         Part::Election => "leaderElection",
     };

@@ -14,6 +14,9 @@ pub(crate) const NAME: &str = "mxjob-operator";
 /// The Lease that operators elect their leader by, unless they are told another name.
 pub(crate) const LEASE: &str = "mxjob-operator";
 
+/// The Secret that operators keep the webhook's certificate in, unless they are told another name.
+pub(crate) const SECRET: &str = "mxjob-webhook";
+
 /// Where a right is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -30,8 +33,10 @@ pub(crate) enum Place {
 pub(crate) enum Part {
     /// Looking after jobs.
     Jobs,
-    /// Pointing a definition at the conversion webhook.
+    /// Pointing a definition at the conversion webhook, and reading its certificate.
     Webhook,
+    /// Making that certificate. Not with `--webhook-secret-read-only`.
+    Certificate,
     /// Installing definitions, `--install-crds`.
     Install,
     /// Electing a leader, `--leader-elect`.
@@ -172,6 +177,11 @@ fn of_api(table: &'static RoleTable) -> Vec<Right> {
     };
     if Version::of(table).count() > 1 {
         all.push(definition(Part::Webhook, &["list", "patch", "watch"]));
+        let secret =
+            |part, verbs| Right::new((Place::Own, part), "", "secrets", verbs).named([SECRET]);
+        all.push(secret(Part::Webhook, &["list", "watch"]));
+        // An apply is a create of that name, where a create is one of any.
+        all.push(secret(Part::Certificate, &["create", "patch"]));
     }
     // Server-side apply of what is not there yet asks for `create` of that name.
     all.push(definition(Part::Install, &["create", "get", "patch"]));

@@ -116,7 +116,6 @@ fn what_is_not_needed_is_not_asked_for() {
     for rule in &text {
         for word in [
             "\"*\"",
-            "secrets",
             "deletecollection",
             "escalate",
             "bind",
@@ -126,8 +125,13 @@ fn what_is_not_needed_is_not_asked_for() {
             assert!(!rule.contains(word), "{rule}");
         }
     }
-    // Definitions, Deployments and the Lease by name.
-    for resource in ["customresourcedefinitions", "deployments", "leases"] {
+    // Definitions, Deployments, the Lease and the Secret by name.
+    for resource in [
+        "customresourcedefinitions",
+        "deployments",
+        "leases",
+        "secrets",
+    ] {
         let of_it: Vec<_> = text.iter().filter(|rule| rule.contains(resource)).collect();
         let named = of_it.iter().filter(|rule| rule.contains("resourceNames"));
         let made = of_it
@@ -135,6 +139,14 @@ fn what_is_not_needed_is_not_asked_for() {
             .filter(|rule| rule.contains(r#""verbs":["create"]"#));
         assert_eq!(named.count() + made.count(), of_it.len(), "{of_it:?}");
     }
+    // Nothing is known of any other Secret, and of that one in one namespace.
+    let secrets: Vec<_> = text
+        .iter()
+        .filter(|rule| rule.contains("secrets"))
+        .collect();
+    let wanted = r#"{"apiGroups":[""],"resources":["secrets"],"resourceNames":["mxjob-webhook"],"verbs":["create","list","patch","watch"]}"#;
+    assert_eq!(secrets, [wanted]);
+    assert!(rules(&all, "Role").contains(wanted));
     let batch = |objects: &[Value]| {
         rules(objects, "ClusterRole")
             .iter()

@@ -13,6 +13,7 @@ mod adopted;
 mod adopted_v1;
 mod away;
 mod bench;
+mod certificates;
 mod contract;
 mod crash;
 mod custom_role;

@@ -1,5 +1,6 @@
 //! What `mxjob operator` is told.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,7 +10,11 @@ use jiff::SignedDuration;
 
 use super::lead::{LONGEST, SHORTEST};
 use crate::manifest::ConfigFile;
+use crate::rights::SECRET;
 use crate::webhook::WebhookUrl;
+
+/// How long certificates may be good. That of a few seconds is for tests.
+const LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(5)..=Duration::from_hours(87_600);
 
 /// Arguments of `mxjob operator`. Each is also an environment variable.
 #[derive(Args, Clone, Debug)]
@@ -85,6 +90,9 @@ pub(crate) struct OperatorArgs {
     )]
     pub(crate) webhook_url: WebhookUrl,
 
+    #[command(flatten)]
+    pub(crate) certificate: CertificateArgs,
+
     /// The namespace that the operator itself is in [default: POD_NAMESPACE, MY_POD_NAMESPACE,
     /// KUBEFLOW_NAMESPACE, the pod's service account, default]
     #[arg(
@@ -98,6 +106,38 @@ pub(crate) struct OperatorArgs {
     /// How log lines are written
     #[arg(long, env = "MXJOB_LOG_FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
+}
+
+/// Where the webhook's certificate is kept, and how long it is good.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CertificateArgs {
+    /// Name of the Secret with the webhook's certificate, in the operator's own namespace: operators
+    /// that are reached by one address have the same
+    #[arg(
+        long = "webhook-secret",
+        env = "MXJOB_WEBHOOK_SECRET",
+        default_value = SECRET,
+        value_parser = object_name,
+        value_name = "NAME"
+    )]
+    pub(crate) secret: String,
+
+    /// Never write that Secret: cert-manager, or somebody else, keeps tls.crt, tls.key and ca.crt there
+    #[arg(
+        long = "webhook-secret-read-only",
+        env = "MXJOB_WEBHOOK_SECRET_READ_ONLY"
+    )]
+    pub(crate) read_only: bool,
+
+    /// How long a certificate is good that the operator makes; it is renewed after two thirds of that
+    #[arg(
+        long = "webhook-certificate-lifetime",
+        env = "MXJOB_WEBHOOK_CERTIFICATE_LIFETIME",
+        default_value = "2160h",
+        value_parser = lifetime,
+        value_name = "DURATION"
+    )]
+    pub(crate) lifetime: Duration,
 }
 
 /// How one of several operators is chosen to look after the jobs.
@@ -125,7 +165,7 @@ pub(crate) struct ElectionArgs {
         alias = "leader-election-id",
         env = "MXJOB_LEASE_NAME",
         default_value = "mxjob-operator",
-        value_parser = lease_name,
+        value_parser = object_name,
         value_name = "NAME"
     )]
     pub(crate) lease_name: String,
@@ -141,8 +181,17 @@ pub(crate) struct ElectionArgs {
     pub(crate) lease_duration: Duration,
 }
 
-/// Reads the name of a lease.
-fn lease_name(name: &str) -> Result<String, &'static str> {
+/// Reads how long a certificate is good.
+fn lifetime(text: &str) -> Result<Duration, String> {
+    let read: Option<SignedDuration> = text.trim().parse().ok();
+    let duration = read.and_then(|read| Duration::try_from(read).ok());
+    duration
+        .filter(|one| LIFETIMES.contains(one))
+        .ok_or_else(|| "must be from 5s to 87600h, like 2160h".to_owned())
+}
+
+/// Reads the name of an object.
+fn object_name(name: &str) -> Result<String, &'static str> {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let part = |part: &str| {
         part.bytes().all(|byte| letter(byte) || byte == b'-')
@@ -153,7 +202,7 @@ fn lease_name(name: &str) -> Result<String, &'static str> {
         return Ok(name.to_owned());
     }
     Err(
-        "must be lower-case letters, digits, - and . within, 253 at most, as Kubernetes names leases",
+        "must be lower-case letters, digits, - and . within, 253 at most, as Kubernetes names objects",
     )
 }
 
@@ -252,6 +301,31 @@ mod tests {
             let error = election(&[&format!("--lease-name={bad}")]).unwrap_err();
             assert!(error.contains("--lease-name"), "{bad}: {error}");
         }
+    }
+
+    #[test]
+    fn a_certificate_that_cannot_be_is_refused() {
+        let certificate = |arguments: &[&str]| {
+            let line = Line::try_parse_from([&["operator"], arguments].concat());
+            line.map(|line| line.args.certificate)
+                .map_err(|error| error.to_string())
+        };
+        let read = certificate(&[]).unwrap();
+        assert_eq!(read.secret, "mxjob-webhook");
+        assert!(!read.read_only);
+        let day = Duration::from_hours(24);
+        assert_eq!(read.lifetime, day * 90);
+        for (text, lifetime) in [("24h", day), ("5s", Duration::from_secs(5))] {
+            let read = certificate(&["--webhook-certificate-lifetime", text]).unwrap();
+            assert_eq!(read.lifetime, lifetime, "{text}");
+        }
+        for bad in ["", "5", "4s", "87601h", "-1h", "soon"] {
+            let flag = format!("--webhook-certificate-lifetime={bad}");
+            let error = certificate(&[&flag]).unwrap_err();
+            let wanted = "must be from 5s to 87600h, like 2160h";
+            assert!(error.contains(wanted), "{bad}: {error}");
+        }
+        assert!(certificate(&["--webhook-secret", "Mine"]).is_err());
     }
 
     fn namespaces(given: &str) -> Result<Vec<String>, String> {

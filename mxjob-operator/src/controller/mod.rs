@@ -41,6 +41,7 @@ use futures::future;
 use kube::Client;
 use mxjob_core::accelerators::Accelerators;
 use mxjob_core::{RoleTable, conversion};
+use tokio::net::TcpListener;
 
 pub(crate) use args::{LogFormat, OperatorArgs};
 pub(crate) use stop::Stop;
@@ -49,7 +50,7 @@ pub(crate) use args::namespace;
 
 use crate::manifest::ConfigError;
 use crate::telemetry;
-use crate::webhook::{self, IdentityError, Pointer, Reach, Webhook};
+use crate::webhook::{self, IdentityError, Place, Pointer, Reach, Settings, Webhook};
 use client::{ClientError, Clients};
 use cluster::Cluster;
 use home::Home;
@@ -132,7 +133,7 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
     let gate = Gate::shut();
     serve(args, &metrics, &shared, &gate, &stop).await?;
     let home = Home::find(args.own_namespace.as_deref());
-    let webhook = hook(args, apis, &home, &metrics, &stop).await?;
+    let hook = Hook::bind(args, apis).await?;
     let throttle = Throttle::default();
     let me = lead::identity(&recorder::instance());
     let flag = args.kubeconfig.as_deref();
@@ -142,6 +143,13 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
         () = stop.due() => return Ok(()),
     }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), identity = %me, apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
+    let webhook = match hook {
+        Some(hook) => Some(
+            hook.start(args, &home, &metrics, &clients.open, &stop)
+                .await?,
+        ),
+        None => None,
+    };
     let leadership = stand(args, &clients, &home, me, &gate);
     let installer = Installer {
         client: &clients.leaders,
@@ -321,24 +329,47 @@ async fn serve(
     Ok(())
 }
 
-/// Converts on the address that was asked for, if there is anything to convert.
-async fn hook(
-    args: &OperatorArgs,
-    apis: &[&'static RoleTable],
-    home: &Home,
-    metrics: &Metrics,
-    stop: &Stop,
-) -> Result<Option<Webhook>, OperatorError> {
-    // Only one of them has more than one version.
-    let Some(table) = apis.iter().find(|table| webhook::is_needed(table)) else {
-        return Ok(None);
-    };
-    let listener = server::bind("--webhook-bind-address", &args.webhook_bind_address).await?;
-    let Some(listener) = listener else {
-        return Ok(None);
-    };
-    let reach = Reach::choose(&args.webhook_url, home.in_pod, &home.namespace);
-    let review = conversion::review;
-    let webhook = Webhook::start(table, reach, listener, review, metrics.reviews(), stop)?;
-    Ok(Some(webhook))
+/// The address on which jobs are converted.
+struct Hook {
+    table: &'static RoleTable,
+    listener: TcpListener,
+}
+
+impl Hook {
+    /// Takes the address that was asked for, if there is anything to convert.
+    async fn bind(
+        args: &OperatorArgs,
+        apis: &[&'static RoleTable],
+    ) -> Result<Option<Self>, BindError> {
+        // Only one of them has more than one version.
+        let Some(table) = apis.iter().find(|table| webhook::is_needed(table)) else {
+            return Ok(None);
+        };
+        let listener = server::bind("--webhook-bind-address", &args.webhook_bind_address).await?;
+        Ok(listener.map(|listener| Self { table, listener }))
+    }
+
+    /// Converts there.
+    async fn start(
+        self,
+        args: &OperatorArgs,
+        home: &Home,
+        metrics: &Metrics,
+        client: &Client,
+        stop: &Stop,
+    ) -> Result<Webhook, IdentityError> {
+        let settings = Settings {
+            table: self.table,
+            reach: Reach::choose(&args.webhook_url, home.in_pod, &home.namespace),
+            place: Place {
+                namespace: home.namespace.clone(),
+                name: args.certificate.secret.clone(),
+                read_only: args.certificate.read_only,
+            },
+            lifetime: args.certificate.lifetime,
+            review: conversion::review,
+            reviews: metrics.reviews(),
+        };
+        Webhook::start(settings, client, self.listener, stop).await
+    }
 }

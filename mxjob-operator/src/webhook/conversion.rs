@@ -49,6 +49,25 @@ pub(super) fn judge(
     }
 }
 
+/// The CAs that the apiserver trusts when it asks here; none, when it asks elsewhere.
+pub(super) fn trusted(crd: &CustomResourceDefinition, reach: &Reach) -> Vec<String> {
+    let webhook = crd
+        .spec
+        .conversion
+        .as_ref()
+        .and_then(|conversion| conversion.webhook.as_ref());
+    let Some(mut client) = webhook.and_then(|webhook| webhook.client_config.clone()) else {
+        return Vec::new();
+    };
+    let bundle = client.ca_bundle.take();
+    if client != reach.client() {
+        return Vec::new();
+    }
+    let text = bundle.map(|bundle| String::from_utf8_lossy(&bundle.0).into_owned());
+    let text = text.unwrap_or_default();
+    certificates(&text).into_iter().map(str::to_owned).collect()
+}
+
 /// The older versions that a definition does not have.
 pub(super) fn lacks(
     crd: &CustomResourceDefinition,
@@ -101,7 +120,7 @@ fn trusting(bundle: Option<&ByteString>, authorities: &[&str]) -> ByteString {
 }
 
 /// The certificates of a bundle. The apiserver refuses one with anything else in it.
-fn certificates(bundle: &str) -> Vec<&str> {
+pub(super) fn certificates(bundle: &str) -> Vec<&str> {
     let blocks = bundle
         .split_inclusive(END)
         .filter_map(|block| Some(block.get(block.rfind(BEGIN)?..)?.trim()));
@@ -115,7 +134,7 @@ fn is_authority(pem: &str) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
         CustomResourceDefinitionSpec, CustomResourceDefinitionVersion,
@@ -148,8 +167,9 @@ pub(crate) mod tests {
     }
 
     fn authority() -> String {
-        let identity = Identity::new(&[], SystemTime::now()).unwrap();
-        identity.authority().to_owned()
+        let day = Duration::from_hours(24);
+        let identity = Identity::new(&[], day, SystemTime::now()).unwrap();
+        identity.authorities().next().unwrap().to_owned()
     }
 
     fn service() -> Reach {
@@ -258,6 +278,19 @@ pub(crate) mod tests {
         let bundle = format!("{ours}\n{other}");
         let moved = verdict(with(&elsewhere, &bundle), &[&ours]);
         assert_eq!(moved, Verdict::Write(with(&service(), &bundle)));
+    }
+
+    #[test]
+    fn what_is_trusted_here_is_not_what_is_trusted_elsewhere() {
+        let [one, other] = [authority(), authority()];
+        let bundle = format!("{one}\n{BEGIN}\nAAAA\n{END}\n{other}\n");
+        let there = |reach: &Reach| trusted(&current(Some(with(reach, &bundle))), &service());
+        assert_eq!(there(&service()), [one, other]);
+        let elsewhere = Reach::Url("https://host".parse().unwrap());
+        assert!(there(&elsewhere).is_empty());
+        assert!(trusted(&current(None), &service()).is_empty());
+        let none = wanted(None, &service(), &[]);
+        assert!(trusted(&current(Some(none)), &service()).is_empty());
     }
 
     #[test]

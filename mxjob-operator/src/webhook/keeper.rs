@@ -1,7 +1,6 @@
 //! Keeps the stored definition pointed at this operator, and the certificate fresh.
 
 use std::pin::pin;
-use std::time::{Duration, SystemTime};
 
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -16,24 +15,22 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::address::Reach;
 use super::conversion::{self, Verdict};
 use super::rotation::Rotation;
+use super::vault::Vault;
 
 /// Whose the conversion is. Not who installs the definition: that one would take it away with the
 /// next version of its own.
-const FIELD_MANAGER: &str = "mxjob-webhook";
+pub(super) const FIELD_MANAGER: &str = "mxjob-webhook";
 const CONFLICT: u16 = 409;
-const GONE: u16 = 410;
-/// How often the certificate is looked at, and what could not be written is tried again. Nor is the
-/// definition written more often: two operators that are reached by different ways would never stop.
-const TURN: Duration = Duration::from_secs(10);
+pub(super) const GONE: u16 = 410;
 
 /// One operator's care for the definition.
-#[derive(Debug)]
 pub(super) struct Keeper {
     api: Api<CustomResourceDefinition>,
     table: &'static RoleTable,
     name: String,
     reach: Reach,
     rotation: Rotation,
+    vault: Vault,
     stored: Option<CustomResourceDefinition>,
     written: Option<Instant>,
     /// What was said last, and has not become better since.
@@ -46,6 +43,7 @@ impl Keeper {
         table: &'static RoleTable,
         reach: Reach,
         rotation: Rotation,
+        vault: Vault,
     ) -> Self {
         Self {
             api: Api::all(client.clone()),
@@ -53,6 +51,7 @@ impl Keeper {
             name: format!("{}.{}", table.crd.plural, table.crd.group),
             reach,
             rotation,
+            vault,
             stored: None,
             written: None,
             said: None,
@@ -64,16 +63,16 @@ impl Keeper {
         let only = Config::default().fields(&format!("metadata.name={}", self.name));
         let events = watcher::watcher(self.api.clone(), only).default_backoff();
         let mut events = pin!(events);
-        let mut turns = tokio::time::interval(TURN);
+        let mut turns = tokio::time::interval(self.rotation.pace().turn());
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 Some(event) = events.next() => self.learn(event),
-                _ = turns.tick() => {
-                    if let Err(error) = self.rotation.turn(SystemTime::now()) {
-                        self.complain(error.to_string());
-                    }
-                }
+                () = self.vault.next() => {}
+                _ = turns.tick() => {}
+            }
+            if let Err(error) = self.vault.tend(&mut self.rotation).await {
+                self.complain(error.to_string());
             }
             self.point().await;
         }
@@ -99,9 +98,13 @@ impl Keeper {
     async fn point(&mut self) {
         let Some(crd) = &self.stored else { return };
         let authorities = self.rotation.authorities();
-        let conversion = match conversion::judge(crd, self.table, &self.reach, &authorities) {
+        let verdict = conversion::judge(crd, self.table, &self.reach, &authorities);
+        let trusted = conversion::trusted(crd, &self.reach);
+        let trusted: Vec<_> = trusted.iter().map(String::as_str).collect();
+        self.rotation.trusted(&trusted, Instant::now());
+        let turn = self.rotation.pace().turn();
+        let conversion = match verdict {
             Verdict::Fine => {
-                self.rotation.trusted(SystemTime::now());
                 self.said = None;
                 return;
             }
@@ -114,7 +117,7 @@ impl Keeper {
                 );
                 return self.complain(text);
             }
-            Verdict::Write(_) if self.written.is_some_and(|at| at.elapsed() < TURN) => return,
+            Verdict::Write(_) if self.written.is_some_and(|at| at.elapsed() < turn) => return,
             Verdict::Write(conversion) => conversion,
         };
         let patch = json!([
@@ -126,7 +129,6 @@ impl Keeper {
                 tracing::info!(crd = self.name, "its conversion is pointed here");
                 self.stored = Some(crd);
                 self.written = Some(Instant::now());
-                self.rotation.trusted(SystemTime::now());
                 self.said = None;
             }
             // Somebody was faster; the watch brings what they wrote.
@@ -140,7 +142,7 @@ impl Keeper {
         }
     }
 
-    async fn patch(&self, patch: serde_json::Value) -> kube::Result<CustomResourceDefinition> {
+    async fn patch(&mut self, patch: serde_json::Value) -> kube::Result<CustomResourceDefinition> {
         let patch = serde_json::from_value(patch).map_err(kube::Error::SerdeError)?;
         let how = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
@@ -161,14 +163,14 @@ impl Keeper {
 }
 
 /// What the server said, if it said anything.
-fn failure(error: &kube::Error) -> String {
+pub(super) fn failure(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
         error => error.to_string(),
     }
 }
 
-fn watch_failure(error: &watcher::Error) -> String {
+pub(super) fn watch_failure(error: &watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
@@ -181,15 +183,20 @@ fn watch_failure(error: &watcher::Error) -> String {
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
+    use std::time::SystemTime;
 
     use http::{Request, Response};
     use kube::client::Body;
     use mxjob_core::{MxRole, ReplicaRole as _};
     use serde_json::Value;
+    use tokio::time::Duration;
     use tower::service_fn;
 
     use super::super::conversion::tests::definition;
+    use super::super::tests::{place, rotation};
     use super::*;
+
+    const TURN: Duration = Duration::from_secs(10);
 
     /// Requests that a server was sent, as `METHOD path: body`.
     type Sent = Arc<Mutex<Vec<(String, Value)>>>;
@@ -211,8 +218,10 @@ mod tests {
         });
         let client = Client::new(server, "default");
         let reach = Reach::Service("lab".to_owned());
-        let rotation = Rotation::new(reach.names(), SystemTime::now()).unwrap();
-        (Keeper::new(&client, MxRole::TABLE, reach, rotation), sent)
+        let rotation = rotation(reach.names(), Duration::ZERO);
+        let vault = Vault::new(&client, place());
+        let keeper = Keeper::new(&client, MxRole::TABLE, reach, rotation, vault);
+        (keeper, sent)
     }
 
     fn stored(versions: &[&str]) -> CustomResourceDefinition {
@@ -283,6 +292,37 @@ mod tests {
         let expected = "cannot point the conversion of mxjobs.kubeflow.org here: no; v1 works, \
                         v1alpha1 and v1beta1 may not";
         assert_eq!((said.as_str(), sent.lock().unwrap().len()), (expected, 2));
+    }
+
+    // contract: 11.23
+    #[tokio::test(start_paused = true)]
+    async fn a_next_certificate_waits_until_the_definition_has_its_ca() {
+        let (mut keeper, _) = keeper(409, refusal(409));
+        let age = Duration::from_hours(24 * 61);
+        keeper.rotation = rotation(keeper.reach.names(), age);
+        let turn = |keeper: &mut Keeper| {
+            let now = (SystemTime::now(), Instant::now());
+            keeper.rotation.step_alone(now).unwrap();
+            keeper.rotation.show(now);
+            keeper.rotation.authorities().len()
+        };
+        assert_eq!(turn(&mut keeper), 2);
+        let minute = Duration::from_mins(1);
+        for _ in 0..2 {
+            keeper.learn(Ok(Event::Apply(current())));
+            keeper.point().await;
+            tokio::time::advance(minute).await;
+            assert_eq!(turn(&mut keeper), 2);
+        }
+        let authorities = keeper.rotation.authorities();
+        let conversion = conversion::wanted(None, &keeper.reach, &authorities);
+        let mut pointed = current();
+        pointed.spec.conversion = Some(conversion);
+        keeper.learn(Ok(Event::Apply(pointed)));
+        keeper.point().await;
+        assert_eq!(turn(&mut keeper), 2);
+        tokio::time::advance(minute).await;
+        assert_eq!(turn(&mut keeper), 1);
     }
 
     #[tokio::test]

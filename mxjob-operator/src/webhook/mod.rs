@@ -3,28 +3,29 @@
 //!
 //! # Who trusts whom
 //!
-//! Every operator makes a CA and one certificate signed by it, in memory, and forgets the CA's key at
-//! once: nothing else will ever be signed by it, no Secret has to be read, written, shared or guarded,
-//! and an operator outside the cluster works like one inside. Behind one Service several operators
-//! answer (the leader and those that wait, the old one and the new one of an update), so each puts its
-//! CA into the `caBundle` of the CustomResourceDefinition beside those that are there. Who finds its
-//! own missing puts it back. CAs of operators that are gone are of no use to anybody; the newest
-//! [`MOST`](conversion::MOST) stay, the others make room.
+//! A certificate is signed by a CA that signs nothing else: its key is forgotten at once, so nothing
+//! else ever will be. Behind one Service several operators answer (the leader and those that wait, the
+//! old one and the new one of an update): they show the same certificate, which is kept in a Secret of
+//! their namespace with its key and its CA. Who finds none there writes one; who cannot use that Secret
+//! shows one of its own. Each puts the CAs of what is shown, of what is kept and of what is kept to be
+//! shown next into the `caBundle` of the CustomResourceDefinition beside those that are there, and puts
+//! them back when they are missing. CAs of certificates that nobody shows are of no use to anybody; the
+//! newest [`MOST`](conversion::MOST) stay, the others make room.
 //!
-//! A certificate is renewed long before it ends: the new CA goes into the bundle first, beside the
-//! old one, and the new certificate is served once every apiserver has had time to read that. Open
-//! connections stay.
+//! A certificate is renewed long before it ends: [`rotation`] says how. Open connections stay.
 
 mod address;
 mod conversion;
 mod identity;
 mod keeper;
 mod rotation;
+mod secret;
 mod server;
 #[cfg(test)]
 mod tests;
+mod vault;
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
@@ -34,12 +35,15 @@ use prometheus_client::metrics::counter::Counter;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 pub(crate) use address::{Reach, WebhookUrl};
 pub(crate) use identity::IdentityError;
 use keeper::Keeper;
-use rotation::Rotation;
+use rotation::{Pace, Rotation};
 use server::Server;
+pub(crate) use vault::Place;
+use vault::Vault;
 
 use crate::controller::Stop;
 
@@ -59,31 +63,56 @@ fn older(table: &RoleTable) -> impl Iterator<Item = &'static str> + use<> {
 }
 
 /// The webhook of one operator.
-#[derive(Debug)]
 pub(crate) struct Webhook {
     table: &'static RoleTable,
-    reach: Option<Reach>,
+    /// How it is reached, and where its certificate is kept; `None`: nobody is told of it.
+    known: Option<(Reach, Vault)>,
     rotation: Rotation,
     answering: JoinHandle<()>,
 }
 
+/// What a webhook takes.
+pub(crate) struct Settings {
+    pub(crate) table: &'static RoleTable,
+    pub(crate) reach: Option<Reach>,
+    pub(crate) place: Place,
+    pub(crate) lifetime: Duration,
+    pub(crate) review: Review,
+    /// Counts the answers.
+    pub(crate) reviews: Counter,
+}
+
 impl Webhook {
     /// Answers until it is time to stop, in a task of its own, with a certificate for wherever it is
-    /// reached (`None`: nowhere). `reviews` counts the answers.
-    pub(crate) fn start(
-        table: &'static RoleTable,
-        reach: Option<Reach>,
+    /// reached: that of the other operators, if that can be had.
+    pub(crate) async fn start(
+        settings: Settings,
+        client: &Client,
         listener: TcpListener,
-        review: Review,
-        reviews: Counter,
         stop: &Stop,
     ) -> Result<Self, IdentityError> {
+        let Settings {
+            table,
+            reach,
+            place,
+            lifetime,
+            review,
+            reviews,
+        } = settings;
         let names = reach.iter().flat_map(Reach::names).collect();
-        let rotation = Rotation::new(names, SystemTime::now())?;
+        let mut rotation = Rotation::new(names, Pace { lifetime });
+        let mut known = reach.map(|reach| (reach, Vault::new(client, place)));
+        if let Some((_, vault)) = &mut known {
+            vault.open(&mut rotation).await?;
+        } else {
+            let now = (SystemTime::now(), Instant::now());
+            rotation.step_alone(now)?;
+            rotation.show(now);
+        }
         let server = Server::new(table, review, reviews, rotation.served())?;
         Ok(Self {
             table,
-            reach,
+            known,
             rotation,
             answering: tokio::spawn(server.run(listener, stop.clone())),
         })
@@ -94,7 +123,7 @@ impl Webhook {
         let authorities = self.rotation.authorities().into_iter();
         Pointer {
             table: self.table,
-            reach: self.reach.clone(),
+            reach: self.known.as_ref().map(|(reach, _)| reach.clone()),
             authorities: authorities.map(str::to_owned).collect(),
         }
     }
@@ -102,8 +131,8 @@ impl Webhook {
     /// From now on the stored definition is kept pointed here, and the certificate fresh. What is
     /// returned is over when the last answer is given.
     pub(crate) fn keep(self, client: &Client) -> JoinHandle<()> {
-        if let Some(reach) = self.reach {
-            let keeper = Keeper::new(client, self.table, reach, self.rotation);
+        if let Some((reach, vault)) = self.known {
+            let keeper = Keeper::new(client, self.table, reach, self.rotation, vault);
             tokio::spawn(keeper.run());
         } else {
             tracing::warn!(

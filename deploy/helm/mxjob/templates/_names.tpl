@@ -40,6 +40,9 @@ seccompProfile:
 {{- if and (not .Values.leaderElection.enabled) (gt (int .Values.replicas) 1) }}
 {{- fail (printf "replicas is %d and leaderElection.enabled is false: two operators without an election undo what each other does; set replicas to 1, or leaderElection.enabled to true" (int .Values.replicas)) }}
 {{- end }}
+{{- if and .Values.webhook.certManager.enabled (not .Values.webhook.enabled) }}
+{{- fail "webhook.certManager.enabled is true and webhook.enabled is false: there is nothing that shows a certificate; set webhook.enabled to true" }}
+{{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service) }}
 {{- fail "metrics.serviceMonitor.enabled is true and metrics.service is false: there is nothing to be monitored; set metrics.service to true" }}
 {{- end }}

@@ -6,6 +6,7 @@ need, the same objects' as one. The same as `mxjob rbac` prints.
 {{- $values := .root.Values }}
 {{- $parts := list "jobs" }}
 {{- if $values.webhook.enabled }}{{ $parts = append $parts "webhook" }}{{ end }}
+{{- if and $values.webhook.enabled (not $values.webhook.certManager.enabled) }}{{ $parts = append $parts "certificate" }}{{ end }}
 {{- if eq $values.crds.install "operator" }}{{ $parts = append $parts "installCrds" }}{{ end }}
 {{- if $values.leaderElection.enabled }}{{ $parts = append $parts "leaderElection" }}{{ end }}
 {{- $rules := list }}

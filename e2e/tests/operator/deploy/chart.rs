@@ -20,6 +20,7 @@ pub(super) fn everything() -> Value {
         "crds": {"install": "chart", "keep": false},
         "replicas": 3,
         "leaderElection": {"enabled": true, "leaseName": "farm", "leaseDuration": "10s"},
+        "webhook": {"certManager": {"enabled": true, "issuerRef": {"name": "ours", "kind": "ClusterIssuer"}}},
         "forceTakeover": true,
         "controllerConfig": {"accelerators": {"nvidia.com/gpu": {
             "volumes": [{"name": "libraries", "hostPath": "/home/nvidia", "mountPath": "/usr/local/nvidia"}],

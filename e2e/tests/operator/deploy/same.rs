@@ -148,7 +148,64 @@ async fn the_lease_and_the_webhook_are_allowed_as_far_as_they_are_used() -> Resu
     ensure!(*arguments == wanted, "{arguments}");
 
     let objects = chart(&json!({"leaderElection": {"leaseName": "farm"}})).await?;
+    let own = |objects: &[Value]| -> Result<Vec<Value>> {
+        let rules = find(objects, "Role", "mxjob-operator-own")?["rules"].as_array();
+        Ok(rules.context("no rules")?.clone())
+    };
+    let rules = own(&objects)?;
+    let names: Vec<_> = rules.iter().map(|rule| &rule["resourceNames"]).collect();
+    ensure!(
+        names == [&json!(["mxjob-webhook"]), &json!(["farm"]), &Value::Null],
+        "{rules:?}"
+    );
+
+    Ok(())
+}
+
+// contract: 11.25
+#[tokio::test]
+async fn what_cert_manager_writes_is_for_the_webhook_and_only_read() -> Result<()> {
+    let by = |more: Value| {
+        let mut values = json!({"webhook": {"certManager": {"enabled": true}}});
+        values["webhook"]["certManager"]["issuerRef"] = more;
+        values
+    };
+    let objects = chart(&by(json!({}))).await?;
     let role = &find(&objects, "Role", "mxjob-operator-own")?["rules"][0];
-    ensure!(role["resourceNames"] == json!(["farm"]), "{role}");
+    let wanted = json!({
+        "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["mxjob-webhook"],
+        "verbs": ["list", "watch"],
+    });
+    ensure!(*role == wanted, "{role}");
+    let pod = &find(&objects, "Deployment", "mxjob-operator")?["spec"]["template"]["spec"];
+    let arguments = &pod["containers"][0]["args"];
+    let given = arguments.as_array().context("no arguments")?;
+    ensure!(
+        given.contains(&json!("--webhook-secret-read-only")),
+        "{arguments}"
+    );
+    let spec = &find(&objects, "Certificate", "mxjob-webhook")?["spec"];
+    let service = format!("mxjob-webhook.{NAMESPACE}.svc");
+    let names = json!([service, format!("{service}.cluster.local")]);
+    ensure!(spec["dnsNames"] == names, "{spec}");
+    ensure!(spec["secretName"] == "mxjob-webhook", "{spec}");
+    // Each issuer that is named is there, and has what it signs with.
+    let ca = &find(&objects, "Certificate", "mxjob-webhook-ca")?["spec"];
+    for (certificate, issuer) in [(spec, "mxjob-webhook"), (ca, "mxjob-webhook-ca")] {
+        let given = &certificate["issuerRef"];
+        ensure!(
+            *given == json!({"name": issuer, "kind": "Issuer"}),
+            "{given}"
+        );
+        find(&objects, "Issuer", issuer)?;
+    }
+    let issuer = &find(&objects, "Issuer", "mxjob-webhook")?["spec"];
+    ensure!(issuer["ca"]["secretName"] == ca["secretName"], "{issuer}");
+
+    let ours = json!({"name": "ours", "kind": "ClusterIssuer"});
+    let objects = chart(&by(ours.clone())).await?;
+    let spec = &find(&objects, "Certificate", "mxjob-webhook")?["spec"];
+    ensure!(spec["issuerRef"] == ours, "{spec}");
+    ensure!(objects.iter().all(|object| object["kind"] != "Issuer"));
     Ok(())
 }

@@ -54,8 +54,11 @@ async fn every_rendering_is_taken_without_a_word() -> Result<()> {
     ];
     for (what, objects) in &renderings {
         ensure!(!objects.is_empty(), "{what}");
-        // A cluster without the Prometheus operator does not know these.
-        let theirs = |object: &&Value| object["apiVersion"] == "monitoring.coreos.com/v1";
+        // A cluster without the Prometheus operator and cert-manager does not know these.
+        let theirs = |object: &&Value| {
+            let version = object["apiVersion"].as_str().unwrap_or_default();
+            version.starts_with("monitoring.coreos.com/") || version.starts_with("cert-manager.io/")
+        };
         for object in objects.iter().filter(|object| !theirs(object)) {
             let applied = apply(&client, object, How::Try).await;
             applied.with_context(|| (*what).to_owned())?;

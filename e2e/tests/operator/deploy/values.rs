@@ -95,6 +95,14 @@ fn wrong() -> Vec<(Value, &'static str)> {
              does; set replicas to 1, or leaderElection.enabled to true",
         ),
         (
+            json!({"webhook": {"certManager": {"issuerRef": {"name": 1}}}}),
+            "at '/webhook/certManager/issuerRef/name': got number, want string",
+        ),
+        (
+            json!({"webhook": {"enabled": false, "certManager": {"enabled": true}}}),
+            "webhook.certManager.enabled is true and webhook.enabled is false",
+        ),
+        (
             json!({"metrics": {"service": false, "serviceMonitor": {"enabled": true}}}),
             "metrics.serviceMonitor.enabled is true and metrics.service is false",
         ),

@@ -18,7 +18,7 @@ const OTHER: &str = "other";
 const UNANSWERED: &str = "none";
 
 /// Resources that are asked for besides the jobs.
-const RESOURCES: [&str; 8] = [
+const RESOURCES: [&str; 9] = [
     "configmaps",
     "customresourcedefinitions",
     "deployments",
@@ -26,6 +26,7 @@ const RESOURCES: [&str; 8] = [
     "jobs",
     "leases",
     "pods",
+    "secrets",
     "services",
 ];
 
@@ -290,7 +291,7 @@ mod tests {
             "/version",
             "/api/v1/namespaces/lab",
             "/api/v1/namespaces",
-            "/api/v1/secrets",
+            "/api/v1/nodes",
             "/api/v1/namespaces/lab/pods/a/exec",
             "/apis/kubeflow.org/v1/namespaces/lab/tfjobs",
             "/apis/kubeflow.org/v1/namespaces/pods/my-job/pods",

@@ -6,50 +6,53 @@ use super::*;
 
 const DAY: Duration = Duration::from_hours(24);
 
-// contract: 12.12
+// contract: 12.12, 11.23
 #[tokio::test]
 async fn an_open_connection_outlives_a_renewal() {
-    let now = SystemTime::now();
-    let rotation = Rotation::new(here().names(), now - DAY * 61);
-    let mut bench = Bench::start_with(echo, rotation).await;
+    let (now, at) = (SystemTime::now(), Instant::now());
+    let mut bench = Bench::start_with(echo, rotation(here().names(), DAY * 61)).await;
     let old = bench.rotation.authorities().join("\n");
     let mut open = bench.connect().await;
     open.write_all(&post("{}")).await.unwrap();
     assert_eq!(answer(&mut open).await.code, 200);
 
     // The new CA is told of before anything is shown that needs it.
-    bench.rotation.turn(now).unwrap();
+    let turn = |rotation: &mut Rotation, now, at| {
+        rotation.step_alone((now, at)).unwrap();
+        rotation.show((now, at));
+    };
+    turn(&mut bench.rotation, now, at);
     let [first, new] = bench.rotation.authorities()[..] else {
         panic!("{:?}", bench.rotation)
     };
     assert_eq!(first, old);
     let new = new.to_owned();
-    bench.rotation.turn(now + DAY).unwrap();
+    let minute = Duration::from_mins(1);
+    turn(&mut bench.rotation, now + DAY, at + minute);
     bench.trusting(&old, HOST).await.unwrap();
     bench.trusting(&new, HOST).await.unwrap_err();
-    let minute = Duration::from_mins(1);
-    bench.rotation.trusted(now);
-    bench.rotation.trusted(now + minute);
-    bench.rotation.turn(now + minute / 2).unwrap();
+    bench.rotation.trusted(&[&old, &new], at);
+    bench.rotation.trusted(&[&old, &new], at + minute);
+    turn(&mut bench.rotation, now, at + minute / 2);
     bench.trusting(&old, HOST).await.unwrap();
 
-    bench.rotation.turn(now + minute).unwrap();
+    turn(&mut bench.rotation, now, at + minute);
     assert_eq!(bench.rotation.authorities(), [&new]);
     bench.trusting(&old, HOST).await.unwrap_err();
     bench.trusting(&new, HOST).await.unwrap();
     open.write_all(&post("{}")).await.unwrap();
     assert_eq!(answer(&mut open).await.code, 200);
 
-    bench.rotation.turn(now + DAY * 59).unwrap();
+    turn(&mut bench.rotation, now + DAY * 59, at);
     assert_eq!(bench.rotation.authorities(), [&new]);
-    bench.rotation.turn(now + DAY * 60).unwrap();
+    turn(&mut bench.rotation, now + DAY * 61, at);
     assert_eq!(bench.rotation.authorities().len(), 2);
 }
 
 #[tokio::test]
 async fn the_certificate_is_for_its_names_and_no_longer_than_said() {
     let reach = Reach::Service("lab".to_owned());
-    let new = |age| Rotation::new(reach.names(), SystemTime::now() - age);
+    let new = |age| rotation(reach.names(), age);
     let bench = Bench::start_with(echo, new(Duration::ZERO)).await;
     let bundle = bench.rotation.authorities().join("\n");
     for name in reach.names() {
@@ -71,17 +74,19 @@ async fn the_certificate_is_for_its_names_and_no_longer_than_said() {
 async fn a_definition_is_installed_with_its_conversion() {
     let crd = || conversion::tests::definition(&["v1alpha1", "v1beta1", "v1"]);
     let (_, stop) = Stop::by_hand();
+    let cluster = cluster::Cluster::default();
     let start = async |reach| {
         let listener = TcpListener::bind((HOST, 0)).await.unwrap();
-        Webhook::start(
-            MxRole::TABLE,
+        let settings = Settings {
+            table: MxRole::TABLE,
             reach,
-            listener,
-            echo,
-            Counter::default(),
-            &stop,
-        )
-        .unwrap()
+            place: place(),
+            lifetime: LIFETIME,
+            review: echo,
+            reviews: Counter::default(),
+        };
+        let started = Webhook::start(settings, &cluster.client(), listener, &stop).await;
+        started.unwrap()
     };
     let webhook = start(Some(here())).await;
     let mut installed = crd();

@@ -1,14 +1,15 @@
 //! The server and its certificate, seen by a client that checks what it is shown.
 
 mod certificate;
+mod cluster;
 mod requests;
-
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+mod secrets;
+mod steps;
 
 use mxjob_core::{MxRole, ReplicaRole as _};
 use serde_json::json;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -28,6 +29,28 @@ fn echo(table: &'static RoleTable, request: &Value) -> Value {
     json!({"kind": table.crd.kind, "objects": request["objects"]})
 }
 
+/// As long as certificates are good unless told otherwise.
+const LIFETIME: Duration = Duration::from_hours(24 * 90);
+
+/// One whose certificate, kept nowhere else, is that old.
+pub(in crate::webhook) fn rotation(names: Vec<String>, age: Duration) -> Rotation {
+    let pace = Pace { lifetime: LIFETIME };
+    let mut rotation = Rotation::new(names, pace);
+    let made = (SystemTime::now() - age, Instant::now());
+    rotation.step_alone(made).unwrap();
+    rotation.show(made);
+    rotation
+}
+
+/// Where certificates are kept.
+pub(in crate::webhook) fn place() -> Place {
+    Place {
+        namespace: "lab".to_owned(),
+        name: "mxjob-webhook".to_owned(),
+        read_only: false,
+    }
+}
+
 fn here() -> Reach {
     let url = format!("https://{HOST}").parse().unwrap();
     Reach::choose(&url, false, "").unwrap()
@@ -44,14 +67,14 @@ struct Bench {
 
 impl Bench {
     async fn start(review: Review) -> Self {
-        Self::start_with(review, Rotation::new(here().names(), SystemTime::now())).await
+        Self::start_with(review, rotation(here().names(), Duration::ZERO)).await
     }
 
-    async fn start_with(review: Review, rotation: Result<Rotation, IdentityError>) -> Self {
+    async fn start_with(review: Review, rotation: Rotation) -> Self {
         let (stop, stopping) = Stop::by_hand();
         let listener = TcpListener::bind((HOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (rotation, reviews) = (rotation.unwrap(), Counter::default());
+        let reviews = Counter::default();
         let server = Server::new(MxRole::TABLE, review, reviews.clone(), rotation.served());
         let answering = tokio::spawn(server.unwrap().run(listener, stopping));
         Self {
