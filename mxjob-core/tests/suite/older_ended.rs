@@ -35,18 +35,18 @@ fn running() -> Vec<(World, &'static RoleTable, &'static str)> {
 
 /// Phase, state, and the counts of the servers as the group shows them.
 fn shown(world: &World, table: &'static RoleTable, role: &str) -> (String, Value) {
-    let stored: &StoredJob = &world.cluster.server.get("demo").unwrap();
+    let job: &StoredJob = &world.cluster.server.get("demo").unwrap();
     let object = json!({
         "apiVersion": Version::V1.full(table), "kind": table.crd.kind,
-        "metadata": stored.metadata, "spec": *stored.spec, "status": stored.job().status,
+        "metadata": job.metadata, "spec": *job.spec, "status": job.job().status,
     });
     let version = Version::stored(table);
     let status = convert(table, object, version).unwrap()["status"].take();
     let all = status["replicaStatuses"].as_array().unwrap().iter();
     let mut servers = all.filter(|one| one[role] == "SERVER");
     let counts = servers.next().unwrap()["ReplicasStates"].clone();
-    let word = |key: &str| status[key].as_str().unwrap().to_owned();
-    (format!("{} {}", word("phase"), word("state")), counts)
+    let text = |key: &str| status[key].as_str().unwrap().to_owned();
+    (format!("{} {}", text("phase"), text("state")), counts)
 }
 
 // contract: 12.45

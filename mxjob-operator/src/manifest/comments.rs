@@ -251,11 +251,10 @@ fn beside(line: &str) -> Option<&str> {
         match (quote, char) {
             (Some('"'), '\\') => drop(chars.next()),
             (Some(open), close) if open == close => quote = None,
-            (Some(_), _) => {}
             // Elsewhere it is a character like others.
             (None, '"' | '\'') if " [{,'".contains(before) => quote = Some(char),
             (None, '#') if before == ' ' => return line.get(at..),
-            (None, _) => {}
+            _ => {}
         }
         before = if char == '\t' { ' ' } else { char };
     }

@@ -23,8 +23,8 @@ fn a_view_keeps_parts_of_a_template_that_the_stored_version_and_lint_know() {
     let crd = crd(MxRole::TABLE);
     let served = |version: Version| {
         let all = crd.spec.versions.iter();
-        let found = all.filter(|served| served.name == version.name_in(MxRole::TABLE));
-        let schema = found.filter_map(|served| served.schema.clone()).next();
+        let mut found = all.filter(|served| served.name == version.name_in(MxRole::TABLE));
+        let schema = found.find_map(|served| served.schema.clone());
         schema.and_then(|schema| schema.open_api_v3_schema).unwrap()
     };
     let open = |root: &JSONSchemaProps, version| {
