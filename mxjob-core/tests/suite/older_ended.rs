@@ -45,8 +45,8 @@ fn shown(world: &World, table: &'static RoleTable, role: &str) -> (String, Value
     let all = status["replicaStatuses"].as_array().unwrap().iter();
     let mut servers = all.filter(|one| one[role] == "SERVER");
     let counts = servers.next().unwrap()["ReplicasStates"].clone();
-    let word = |key: &str| status[key].as_str().unwrap().to_owned();
-    (format!("{} {}", word("phase"), word("state")), counts)
+    let text = |key: &str| status[key].as_str().unwrap().to_owned();
+    (format!("{} {}", text("phase"), text("state")), counts)
 }
 
 // contract: 12.45
