@@ -52,5 +52,6 @@ mod taken_over;
 mod takeover;
 mod v1alpha1;
 mod versions;
+mod versions_patched;
 mod watch;
 mod wiped;
