@@ -95,7 +95,20 @@ fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
             "jobMode: dist",
             "terminationPolicy: {chief: {replicaName: WORKER, replicaIndex: 2}}",
         ),
-        "job.yaml:6:3: error: spec.replicaSpecs: Missing ReplicaSpec for chief: WORKER",
+        "job.yaml:6:3: error: spec.replicaSpecs: Missing ReplicaSpec for chief: WORKER: \
+         replicaIndex is not below its replicas: 2 of 2, counted from 0",
+    );
+    // Of four entries one is too many, and it is told which.
+    let fourth =
+        "  - mxReplicaType: EVALUATOR\n    template: {spec: {containers: [{name: mxnet}]}}\n";
+    assert_refused(
+        &format!("{LIST}{fourth}"),
+        "job.yaml:14:5: error: spec.replicaSpecs[3].mxReplicaType: mxReplicaSpec.MXReplicaType is EVALUATOR but \
+         must be one of [SCHEDULER SERVER WORKER]",
+    );
+    assert_refused(
+        &format!("{LIST}{}", fourth.replace("EVALUATOR", "WORKER")),
+        "job.yaml:6:3: error: spec.replicaSpecs: two entries of one mxReplicaType: keep one",
     );
     assert_refused(
         &LIST.replace("jobMode: dist", "jobMode: local"),

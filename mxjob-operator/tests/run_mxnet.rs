@@ -89,6 +89,37 @@ fn the_digits_are_learned_by_a_job_of_v1beta1() {
         .assert_row("scheduler-0", ["Succeeded", "0", "0"]);
 }
 
+// contract: 12.8
+// promise: P6, P74
+#[test]
+fn the_digits_are_learned_by_a_dist_job_of_v1alpha1() {
+    let machine = Machine::with_example("train");
+    let Job(own) = Job::of_example("train/digits.yaml");
+    let entry = |role: &str| {
+        let own = &own["spec"]["mxReplicaSpecs"][role];
+        serde_json::json!({
+            "mxReplicaType": role.to_uppercase(),
+            "replicas": own["replicas"],
+            "template": own["template"],
+        })
+    };
+    let entries = ["Scheduler", "Server", "Worker"].map(entry);
+    let job = Job(serde_json::json!({
+        "apiVersion": "kubeflow.org/v1alpha1",
+        "kind": "MXJob",
+        "metadata": own["metadata"],
+        "spec": {"jobMode": "dist", "replicaSpecs": entries},
+    }));
+    let ended = machine.run(&job).end().assert_code(0);
+    for worker in ["worker-0", "worker-1"] {
+        assert!(accuracy(worker, &ended.out) >= 0.95, "{ended:#?}");
+    }
+    assert!(machine.path("out/digits.params").is_file());
+    ended
+        .assert_row("worker-1", ["Succeeded", "0", "0"])
+        .assert_row("scheduler-0", ["Succeeded", "0", "0"]);
+}
+
 // contract: 12.25
 #[test]
 fn the_digits_are_learned_by_a_local_job_of_the_oldest_group() {

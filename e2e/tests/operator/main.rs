@@ -54,5 +54,6 @@ mod takeover;
 mod templates;
 mod v1alpha1;
 mod versions;
+mod versions_patched;
 mod watch;
 mod wiped;

@@ -42,8 +42,12 @@ fn serve(plane: &ControlPlane, bench: &Bench) -> Result<Operator> {
 
 /// The published manifest, as it is.
 fn sample() -> Result<Value> {
+    published("fioravanzo-v1alpha1-linear.yaml")
+}
+
+fn published(file: &str) -> Result<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mxjob-core/tests/data");
-    let text = fs::read_to_string(folder.join("fioravanzo-v1alpha1-linear.yaml"))?;
+    let text = fs::read_to_string(folder.join(file))?;
     Ok(serde_saphyr::from_str(&text)?)
 }
 
@@ -145,6 +149,46 @@ async fn the_published_manifest_runs_to_its_end_with_its_defaults_stored() -> Re
     ensure!(pods(&bench, &job).await?.len() == 3);
     ensure!(job.data["spec"] == wanted, "{}", job.data["spec"]);
     Ok(())
+}
+
+// contract: 12.21, 12.45
+// promise: P7, P82, P85, P90
+#[tokio::test]
+async fn the_published_manifest_with_a_gpu_runs_to_its_end_and_its_server_after_it() -> Result<()> {
+    let (bench, _plane, _operator) = world("older-gpu").await?;
+    let kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    apply(&bench, &published("fioravanzo-v1alpha1-gpu.yaml")?).await?;
+    let job = phase(&bench, "mx-cifar-gpu", "Running", "Running").await?;
+    let run = job.data["spec"]["RuntimeId"].as_str().context("an id")?;
+    let name = |role: &str| format!("mx-cifar-gpu-{role}-{run}-0");
+    let worker = bench.pods.get(&name("worker")).await?;
+    let pod = serde_json::to_value(worker.spec)?;
+    let container = &pod["containers"][0];
+    let limits = &container["resources"]["limits"];
+    ensure!(*limits == json!({"nvidia.com/gpu": "1"}), "{limits}");
+    ensure!(container["volumeMounts"][0]["name"] == "myshare", "{pod}");
+    ensure!(
+        pod["volumes"][0]["azureFile"]["shareName"] == "mxsn",
+        "{pod}"
+    );
+    kubelet.succeed(&name("worker")).await?;
+    kubelet.succeed(&name("scheduler")).await?;
+    let job = phase(&bench, "mx-cifar-gpu", "Done", "Succeeded").await?;
+    ensure!(pods(&bench, &job).await?.len() == 3);
+    // Its server has stayed and ends now.
+    kubelet.succeed(&name("server")).await?;
+    until("the server to be counted", PATIENCE, || async {
+        let status = jobs(&bench).get("mx-cifar-gpu").await?.data["status"].clone();
+        let all = status["replicaStatuses"].as_array();
+        let succeeded = |one: &Value| one["ReplicasStates"] == json!({"Succeeded": 1});
+        let done = all.is_some_and(|all| all.len() == 3 && all.iter().all(succeeded));
+        Ok(if done && status["phase"] == "Done" {
+            Seen::Done(())
+        } else {
+            Seen::NotYet(status.to_string())
+        })
+    })
+    .await
 }
 
 // contract: 12.21, 12.22

@@ -175,7 +175,15 @@ async fn an_id_that_cannot_stand_in_names_and_a_chief_that_is_not_there_are_refu
         ),
         (
             |job| job["spec"]["terminationPolicy"]["chief"]["replicaIndex"] = json!(2),
-            "Missing ReplicaSpec for chief: WORKER",
+            "Missing ReplicaSpec for chief: WORKER: replicaIndex is not below its replicas",
+        ),
+        (
+            |job| {
+                if let Some(entries) = job["spec"]["replicaSpecs"].as_array_mut() {
+                    entries.push(entry("EVALUATOR", 1, "Never"));
+                }
+            },
+            "mxReplicaSpec.MXReplicaType is EVALUATOR but must be one of [SCHEDULER SERVER WORKER]",
         ),
     ] {
         let error = refused(change).await?;

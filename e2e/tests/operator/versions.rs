@@ -16,9 +16,9 @@ use mxjob_core::{MXJob, MxRole};
 use serde_json::{Value, json};
 
 /// The versions, the oldest first.
-const VERSIONS: [&str; 3] = ["v1alpha1", "v1beta1", "v1"];
+pub(crate) const VERSIONS: [&str; 3] = ["v1alpha1", "v1beta1", "v1"];
 
-fn sample(name: &str) -> Result<DynamicObject> {
+pub(crate) fn sample(name: &str) -> Result<DynamicObject> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mxjob-core/tests/data");
     let text = fs::read_to_string(folder.join(name)).context(name.to_owned())?;
     Ok(serde_saphyr::from_str(&text)?)
@@ -47,7 +47,7 @@ impl World {
     }
 }
 
-fn field<'a>(object: &'a DynamicObject, path: &str) -> &'a Value {
+pub(crate) fn field<'a>(object: &'a DynamicObject, path: &str) -> &'a Value {
     object.data.pointer(path).unwrap_or(&Value::Null)
 }
 

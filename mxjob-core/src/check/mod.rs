@@ -29,6 +29,22 @@ pub fn structure(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
     Structure::of(table, served.unwrap_or(Version::V1)).check(object)
 }
 
+/// Looks at a `v1alpha1` object as [`structure`] and, where that allows it, [`list_rules`] do. That a list
+/// has too many entries is told only where the rules do not say which.
+pub fn list(table: &'static RoleTable, name: &str, object: &Value) -> Vec<Problem> {
+    let mut problems = structure(table, object);
+    let is_too_long = is_only_too_long(object, &problems);
+    if problems.iter().any(Problem::is_error) && !is_too_long {
+        return problems;
+    }
+    let rules = list_rules(table, name, object);
+    if is_too_long && rules.iter().any(Problem::is_error) {
+        problems.retain(|one| !one.is_error());
+    }
+    problems.extend(rules);
+    problems
+}
+
 /// Judges a `v1alpha1` job as if it were just being created, by the rules of its version. For one
 /// whose structure has no errors; what it is as v1 is to be judged too.
 pub fn list_rules(table: &'static RoleTable, name: &str, object: &Value) -> Vec<Problem> {
@@ -46,7 +62,7 @@ pub fn list_rules(table: &'static RoleTable, name: &str, object: &Value) -> Vec<
 /// the rules as if it were edited and stayed what it is.
 pub(crate) fn stored_list(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
     let problems = Structure::of(table, Version::stored(table)).check(object);
-    if problems.iter().any(Problem::is_error) {
+    if problems.iter().any(Problem::is_error) && !is_only_too_long(object, &problems) {
         return problems;
     }
     let spec = match list_spec(table, object) {
@@ -59,7 +75,39 @@ pub(crate) fn stored_list(table: &'static RoleTable, object: &Value) -> Vec<Prob
         spec: &spec,
         old: Some((&spec, false)),
     };
-    list_verdicts(table, &subject)
+    mended(problems, list_verdicts(table, &subject))
+}
+
+/// Where the entries of a list of roles are.
+const LIST: &str = "spec.replicaSpecs";
+
+/// The list of roles has too many entries, and nothing else is wrong with its structure: the rules can tell
+/// which is one too many.
+fn is_only_too_long(object: &Value, problems: &[Problem]) -> bool {
+    let list = object.pointer("/spec/replicaSpecs");
+    let mut errors = problems.iter().filter(|one| one.is_error());
+    list.is_some_and(Value::is_array) && errors.all(|one| one.path == LIST)
+}
+
+/// What is wrong with a list by the rules; where they find nothing, by its structure.
+fn mended(structure: Vec<Problem>, rules: Vec<Problem>) -> Vec<Problem> {
+    let is_broken = structure.iter().any(Problem::is_error);
+    if is_broken && !rules.iter().any(Problem::is_error) {
+        return structure;
+    }
+    rules
+}
+
+/// Drops what is null from maps, as the API server does with what is not nullable, and nothing is.
+pub fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
 }
 
 /// The spec of a `v1alpha1` job: the fields that its resource has, the port of an entry what that calls
@@ -67,6 +115,7 @@ pub(crate) fn stored_list(table: &'static RoleTable, object: &Value) -> Vec<Prob
 pub(crate) fn list_spec(table: &RoleTable, object: &Value) -> Result<v1alpha1::JobSpec, Problem> {
     let form = table.list_form();
     let mut spec = object.get("spec").cloned().unwrap_or_default();
+    drop_nulls(&mut spec);
     if let Some((form, fields)) = form.zip(spec.as_object_mut()) {
         fields.retain(|field, _| form.has(field));
     }

@@ -45,6 +45,7 @@ mod v1alpha1;
 mod v1beta1;
 
 pub use held::{CONVERSION_ANNOTATION, forget};
+pub(crate) use place::as_made;
 pub use place::path_before;
 pub use port::Ports;
 pub use review::review;

@@ -56,6 +56,8 @@ pub struct JobMeta {
     pub ttl: Option<i64>,
     /// Its runtime id: stands in names of pods and services. `None`: it has none.
     pub run: Option<String>,
+    /// It was made at a version whose roles are a list, and is spoken of in its words.
+    pub listed: bool,
 }
 
 impl JobMeta {

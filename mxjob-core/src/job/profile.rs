@@ -9,7 +9,9 @@ use crate::api::v1alpha1::CONDITIONS;
 use crate::conversion::Said;
 use crate::problem::Problem;
 use crate::role::{Children, Env, LabelValue, RestartPolicy, RoleTable};
-use crate::schema::rule::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief};
+use crate::schema::rule::{
+    ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief, missing_replica,
+};
 
 /// Stands for a runtime id that follows from a uid that the job does not have yet. No name of an
 /// object has capitals.
@@ -98,13 +100,15 @@ fn once<T: PartialEq>(list: &mut Vec<T>) {
 fn chief(table: &'static RoleTable, said: &Said, spec: &Spec) -> Result<Replica, Problem> {
     let nobody = || Problem::error("spec.terminationPolicy", NO_CHIEF);
     let (name, index) = said.chief().ok_or_else(nobody)?;
+    let missing = |message| Problem::error("spec.terminationPolicy.chief", message);
     let role = table.find(name).and_then(|id| spec.role(id));
-    let index = u32::try_from(index).ok();
-    role.zip(index)
-        .filter(|(role, index)| *index < role.replicas)
-        .map(|(role, index)| Replica {
-            role: role.id,
-            index,
-        })
-        .ok_or_else(|| Problem::error("spec.terminationPolicy.chief", missing_chief(name)))
+    let role = role.ok_or_else(|| missing(missing_chief(name)))?;
+    let known = u32::try_from(index)
+        .ok()
+        .filter(|index| *index < role.replicas);
+    let none = || missing(missing_replica(name, index, role.replicas.into()));
+    Ok(Replica {
+        role: role.id,
+        index: known.ok_or_else(none)?,
+    })
 }

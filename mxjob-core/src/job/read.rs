@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Job, JobMeta, Spec, defaults, profile};
 use crate::api::v1::{ConditionType, JobSpec, JobStatus};
 use crate::check;
-use crate::conversion::{Ports, Said};
+use crate::conversion::{Ports, Said, as_made};
 use crate::problem::Problem;
 use crate::role::RoleTable;
 use crate::schema::rule::NAME;
@@ -31,6 +31,7 @@ impl Job {
             .filter(|ttl| *ttl >= 0);
         let status = object.get("status").map(status).unwrap_or_default();
         let said = Said::of(table, object);
+        meta.listed = said.is_some();
         let run = said.as_ref().map(profile::run).transpose();
         meta.run = run.as_ref().ok().cloned().flatten();
         let spec = match run {
@@ -96,6 +97,7 @@ fn meta(meta: &Value) -> JobMeta {
         managed_elsewhere: false,
         ttl: None,
         run: None,
+        listed: false,
     }
 }
 
@@ -149,7 +151,10 @@ fn judged(
     said: Option<&Said>,
     counts: &dyn Fn(&Problem) -> bool,
 ) -> Result<Spec, Vec<Problem>> {
-    let errors = |problems: Vec<Problem>| errors(problems.into_iter().filter(counts).collect());
+    let errors = |problems: Vec<Problem>| {
+        let counted = errors(problems.into_iter().filter(counts).collect());
+        counted.map_err(|problems| as_made(table, object, problems))
+    };
     errors(check::structure(table, object))?;
     let spec: JobSpec = serde_json::from_value(object.get("spec").cloned().unwrap_or_default())
         .map_err(|error| vec![Problem::error("spec", error.to_string())])?;

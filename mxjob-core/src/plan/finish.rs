@@ -68,6 +68,9 @@ fn counted<'a>(
         .collect()
 }
 
+/// What the first operators said before the mistake of a job that never was valid.
+const INVALID: &str = "invalid job spec: ";
+
 /// Ends a job that is not valid: no pods, no retries.
 pub(super) fn refuse(draft: &mut Draft<'_>, world: &World<'_>, problems: &[Problem]) {
     let reason = draft.job.table.crd.invalid_reason();
@@ -78,7 +81,8 @@ pub(super) fn refuse(draft: &mut Draft<'_>, world: &World<'_>, problems: &[Probl
     let was_valid = known.is_finished() && !was_refused;
     let ttl = draft.job.meta.ttl.filter(|_| was_valid);
     if !draft.job.status.is_finished() {
-        let message = Problem::in_one_line(problems);
+        let first = if draft.job.meta.listed { INVALID } else { "" };
+        let message = format!("{first}{}", Problem::in_one_line(problems));
         draft.status.observed_generation =
             Some(draft.job.meta.generation).filter(|generation| *generation > 0);
         draft.event(Event::warning(reason.clone(), message.clone()));

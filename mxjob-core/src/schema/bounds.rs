@@ -17,6 +17,8 @@ const PORTS: i64 = 16;
 const ENTRIES: i64 = 64;
 /// Length of `255-255`.
 const EXIT_CODE: i64 = 7;
+/// Entries of a list beyond one for each role: of so many the rules tell which is wrong.
+const MORE: i64 = 3;
 /// Length of a DNS label: no role's name is longer.
 const LABEL: i64 = 63;
 
@@ -46,7 +48,7 @@ pub(super) fn apply_to_list(root: &mut JSONSchemaProps, table: &RoleTable) {
             Bound::OneOf(vec!["", "All", "Running", "None"]),
         ),
         ("spec.RuntimeId", Bound::Length(LABEL)),
-        ("spec.replicaSpecs", Bound::Items(roles)),
+        ("spec.replicaSpecs", Bound::Items(roles + MORE)),
         ("spec.replicaSpecs.[].mxReplicaType", Bound::Length(LABEL)),
         ("spec.replicaSpecs.[].replicas", Bound::Min(0)),
         ("spec.replicaSpecs.[].PsRootPort", Bound::Min(1)),

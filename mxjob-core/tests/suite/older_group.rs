@@ -8,6 +8,7 @@ use crate::support::{MX, Set, World};
 use k8s_openapi::api::core::v1::Pod;
 use mxjob_core::api::Version;
 use mxjob_core::conversion::{CONVERSION_ANNOTATION, convert};
+use mxjob_core::model::StoredJob;
 use mxjob_core::wiring::{Addresses, Wiring};
 use mxjob_core::{Job, MxRole, ReplicaRole};
 use serde_json::{Value, json};
@@ -182,6 +183,20 @@ fn what_is_wrong_is_said_in_the_words_of_the_list() {
             "invalid termination policy: it names no chief",
         ),
         (
+            |job| {
+                let entries = job["spec"]["replicaSpecs"].as_array_mut().unwrap();
+                entries.extend(["EVALUATOR"; 5].map(|role| entry(role, 1)));
+            },
+            "spec.replicaSpecs[3].mxReplicaType: mxReplicaSpec.MXReplicaType is EVALUATOR but must be one of",
+        ),
+        (
+            |job| {
+                let chief = json!({"chief": {"replicaName": "WORKER", "replicaIndex": 3}});
+                job["spec"]["terminationPolicy"] = chief;
+            },
+            "Missing ReplicaSpec for chief: WORKER: replicaIndex is not below its replicas: 3 of 3, counted from 0",
+        ),
+        (
             |job| job["spec"]["replicaSpecs"][1] = Value::Null,
             "spec.replicaSpecs[1]: must be a map, not empty",
         ),
@@ -192,7 +207,35 @@ fn what_is_wrong_is_said_in_the_words_of_the_list() {
     ] {
         let lines = said(change);
         assert!(lines.contains(wanted), "{lines}");
+        assert!(!lines.contains("at most 6 items"), "{lines}");
     }
+}
+
+// contract: 12.21
+// promise: P15
+#[test]
+fn the_reason_of_a_job_that_is_not_valid_says_so_first_and_once() {
+    let mut object = dist();
+    object["spec"]["replicaSpecs"][0]["replicas"] = json!(2);
+    let (job, form) = read(&object);
+    let world = World::of(
+        Set {
+            table: table(),
+            ..MX
+        },
+        to(Version::V1, &object),
+    );
+    assert!(job.spec.is_err());
+    let status = world.cluster.server.get::<StoredJob>("example").unwrap();
+    let shown = form.status(&status.job().status);
+    let reason = shown["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("invalid job spec: spec.replicaSpecs[0]"),
+        "{reason}"
+    );
+    object["status"] = shown.clone();
+    let (job, form) = read(&object);
+    assert_eq!(form.status(&job.status), shown);
 }
 
 /// An id that an older operator has chosen may begin with a digit.

@@ -141,6 +141,19 @@ fn what_cannot_be_a_label_is_left_out() {
     }
 }
 
+// contract: 12.8
+// promise: P15
+#[test]
+fn a_mistake_is_told_where_it_stands_in_the_list() {
+    let mut entries = [entry("WORKER", 2), entry("SCHEDULER", 1)];
+    let side = json!({"name": "side", "image": "i", "ports": [{"containerPort": 9091}]});
+    let containers = &mut entries[0]["template"]["spec"]["containers"];
+    containers.as_array_mut().unwrap().push(side);
+    let wanted = "spec.replicaSpecs[0].template.spec.containers[1].ports[0]: port 9091/TCP is also a port of \
+                  container mxnet: containers of a pod share its ports";
+    assert_eq!(problems(&list(json!({"replicaSpecs": entries}))), wanted);
+}
+
 // contract: 12.16
 // defect: D22
 #[test]
@@ -165,8 +178,16 @@ fn a_chief_that_is_not_there_is_refused() {
     };
     assert_eq!(index_of(&chief("WORKER", 1)), [("Worker", 1)]);
     assert_eq!(index_of(&with(Value::Null)), [("Scheduler", 0)]);
-    for (name, index) in [("WORKER", 2), ("WORKER", -1), ("TUNER", 0), ("BOSS", 0)] {
-        let wanted = format!("spec.terminationPolicy.chief: Missing ReplicaSpec for chief: {name}");
+    let of = |index: i32| {
+        format!("WORKER: replicaIndex is not below its replicas: {index} of 2, counted from 0")
+    };
+    for (name, index, why) in [
+        ("WORKER", 2, of(2)),
+        ("WORKER", -1, of(-1)),
+        ("TUNER", 0, "TUNER".to_owned()),
+        ("BOSS", 0, "BOSS".to_owned()),
+    ] {
+        let wanted = format!("spec.terminationPolicy.chief: Missing ReplicaSpec for chief: {why}");
         assert_eq!(problems(&chief(name, index)), wanted, "{name} {index}");
     }
     let nobody = "spec.terminationPolicy: invalid termination policy: it names no chief";

@@ -107,7 +107,8 @@ fn a_job_that_is_scaled_below_its_chief_keeps_its_size() {
     assert_eq!((world.phase().as_str(), uids(&world)), ("Running", pods));
     assert_eq!(
         world.message(ConditionType::Stalled),
-        "the job keeps its size: spec.terminationPolicy.chief: Missing ReplicaSpec for chief: WORKER"
+        "the job keeps its size: spec.terminationPolicy.chief: Missing ReplicaSpec for chief: WORKER: \
+         replicaIndex is not below its replicas: 2 of 2, counted from 0"
     );
     world.exit(MX.worker(2), 0);
     world.pass(30);

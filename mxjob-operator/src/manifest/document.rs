@@ -130,15 +130,3 @@ fn value(node: Node, path: Path<'_>, places: &mut HashMap<String, Position>) -> 
         }
     }
 }
-
-/// Drops what is null from maps, as the API server does with what is not nullable, and nothing is.
-pub(super) fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, field| !field.is_null());
-            fields.values_mut().for_each(drop_nulls);
-        }
-        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
-}

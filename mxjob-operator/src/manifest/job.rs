@@ -5,7 +5,6 @@ use mxjob_core::problem::Problem;
 use mxjob_core::{Job, RoleTable, check};
 use serde_json::Value;
 
-use super::document::drop_nulls;
 use super::readable::Readable;
 
 /// What five random characters the API server puts behind `metadata.generateName`.
@@ -14,7 +13,7 @@ const GENERATED: &str = "xxxxx";
 /// What is wrong or odd with a v1 job, which is without what is null afterwards.
 pub(super) fn job_problems(table: &'static RoleTable, object: &mut Value) -> Vec<Problem> {
     let mut problems = check::structure(table, object);
-    drop_nulls(object);
+    check::drop_nulls(object);
     let object = &*object;
     let name = name(object);
     problems.extend(nameless(name.as_deref()));

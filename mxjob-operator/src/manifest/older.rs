@@ -5,7 +5,6 @@ use mxjob_core::problem::Problem;
 use mxjob_core::{RoleTable, check, conversion};
 use serde_json::Value;
 
-use super::document::drop_nulls;
 use super::job::{UNNAMED, job_problems, name, nameless};
 
 /// What is wrong or odd with a job; one of an older version is its v1 form afterwards.
@@ -22,14 +21,13 @@ pub(super) fn judge(
         "{known_as} is an older version, and runs as it is: `mxjob convert` prints it as v1"
     );
     let mut problems = vec![Problem::warning("apiVersion", message)];
-    problems.extend(check::structure(table, object));
-    drop_nulls(object);
     let name = name(object);
+    problems.extend(match version {
+        Version::V1Alpha1 => check::list(table, name.as_deref().unwrap_or(UNNAMED), object),
+        _ => check::structure(table, object),
+    });
     problems.extend(nameless(name.as_deref()));
-    if version == Version::V1Alpha1 && !problems.iter().any(Problem::is_error) {
-        let name = name.as_deref().unwrap_or(UNNAMED);
-        problems.extend(check::list_rules(table, name, object));
-    }
+    check::drop_nulls(object);
     if problems.iter().any(Problem::is_error) {
         return problems;
     }

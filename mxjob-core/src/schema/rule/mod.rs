@@ -20,7 +20,7 @@ pub use list::{ListRule, ListSubject};
 pub use mode::effective as effective_mode;
 pub use policy::Flat;
 
-pub(crate) use list::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief};
+pub(crate) use list::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief, missing_replica};
 pub(crate) use name::{NAME, too_long};
 pub(crate) use pod::{containers, is_same as same_port, number as port_number};
 pub(crate) use policy::failure_rules;

@@ -2,8 +2,8 @@
 
 use super::MODE;
 use super::words::{
-    DIST, LOCAL, NO_CHIEF, NO_REPLICA, count, entries, every, missing_chief, replicas_of,
-    role_named, role_of, word,
+    DIST, LOCAL, NO_CHIEF, NO_INDEX, NO_REPLICA, count, entries, every, missing_chief,
+    missing_replica, replicas_of, role_named, role_of, word,
 };
 use crate::api::v1alpha1::JobSpec;
 use crate::problem::Problem;
@@ -192,17 +192,19 @@ pub(super) fn chief_cel(table: &RoleTable, form: ListForm) -> Validation {
     );
     let index = "self.terminationPolicy.chief.replicaIndex";
     let index = format!("({named} && has({index}) ? {index} : 0)");
-    let found = format!(
-        "{index} >= 0 && self.replicaSpecs.exists(e, {} == {name} && {} > {index})",
-        role_of(table, form, "e"),
-        replicas_of("e")
-    );
+    let is_it = format!("{} == {name}", role_of(table, form, "e"));
+    let count = replicas_of("e");
+    let found =
+        format!("{index} >= 0 && self.replicaSpecs.exists(e, {is_it} && {count} > {index})");
+    // In numbers it would be over the cost budget: of how long they are as text nothing is known.
+    let has_role = format!("{named} && self.replicaSpecs.exists(e, {is_it})");
+    let short = format!("({has_role} ? '{NO_INDEX}' : '')");
     Validation::new(
         Place::Spec,
         format!("!has(self.replicaSpecs) || ({found})"),
         NO_REPLICA,
     )
-    .saying(format!("'{}' + {name}", missing_chief("")))
+    .saying(format!("'{}' + {name} + {short}", missing_chief("")))
     .about(".replicaSpecs")
 }
 
@@ -222,8 +224,12 @@ pub(super) fn chief(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Pr
         None => word(table, form.worker),
     };
     let index = named.map_or(0, |named| i64::from(named.replica_index));
-    let found = index >= 0
-        && entries(spec)
-            .any(|(_, entry)| role_named(table, form, entry) == role && count(entry) > index);
-    problem(!found, ROLES, missing_chief(&role))
+    let of_role = entries(spec).filter(|(_, entry)| role_named(table, form, entry) == role);
+    let counts: Vec<_> = of_role.map(|(_, entry)| count(entry)).collect();
+    let found = index >= 0 && counts.iter().any(|count| *count > index);
+    let message = match counts.first().filter(|_| named.is_some()) {
+        Some(count) => missing_replica(&role, index, *count),
+        None => missing_chief(&role),
+    };
+    problem(!found, ROLES, message)
 }

@@ -7,7 +7,7 @@ mod job;
 mod mode;
 mod words;
 
-pub(crate) use words::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief};
+pub(crate) use words::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief, missing_replica};
 
 use super::{Validation, name};
 use crate::api::v1alpha1::JobSpec;

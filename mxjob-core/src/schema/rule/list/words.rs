@@ -21,6 +21,14 @@ pub(crate) fn missing_chief(name: &str) -> String {
     format!("{NO_REPLICA}: {name}")
 }
 
+/// What is wrong with a chief whose index is not there, behind its name.
+pub(super) const NO_INDEX: &str = ": replicaIndex is not below its replicas";
+
+/// What is wrong with a chief of a role that has `count` replicas.
+pub(crate) fn missing_replica(name: &str, index: i64, count: i64) -> String {
+    format!("{NO_REPLICA}: {name}{NO_INDEX}: {index} of {count}, counted from 0")
+}
+
 /// What runtime ids are made of.
 pub(crate) const ID_LETTERS: &str = "lower-case letters and digits";
 

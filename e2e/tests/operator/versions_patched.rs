@@ -1,0 +1,139 @@
+//! Jobs made at each version and edited at each other.
+
+use crate::bench::PATIENCE;
+use crate::versions::{VERSIONS, World, field, sample};
+use anyhow::{Context as _, Result, ensure};
+use e2e::ScriptedKubelet;
+use e2e::deadline::{Seen, until};
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::DynamicObject;
+use serde_json::{Value, json};
+
+/// A training job of each version.
+const MADE: [&str; 3] = [
+    "kubeflow-v1alpha1-dist.yaml",
+    "kubeflow-v1beta1-train-gpu.yaml",
+    "kubeflow-v1-train.yaml",
+];
+
+/// Where the workers of a job stand, and its policy, at that version.
+fn places(job: &DynamicObject, version: &str) -> Result<[String; 2]> {
+    if version != "v1alpha1" {
+        let worker = "/spec/mxReplicaSpecs/Worker/replicas".to_owned();
+        return Ok([worker, "/spec/cleanPodPolicy".to_owned()]);
+    }
+    let entries = field(job, "/spec/replicaSpecs").as_array();
+    let mut entries = entries.context("no list")?.iter();
+    let at = entries.position(|entry| entry["mxReplicaType"] == "WORKER");
+    let worker = format!("/spec/replicaSpecs/{}/replicas", at.context("no worker")?);
+    Ok([worker, "/spec/cleanupPodPolicy".to_owned()])
+}
+
+// contract: 12.1, 12.2
+// promise: P3
+#[tokio::test]
+async fn a_job_made_at_each_version_is_patched_at_each_other_and_shows_it_at_all() -> Result<()> {
+    let world = World::new("patched").await?;
+    let plain = PatchParams::default();
+    for (made, file) in VERSIONS.into_iter().zip(MADE) {
+        for patched in VERSIONS.into_iter().filter(|version| *version != made) {
+            let name = &format!("made-{made}-patched-{patched}");
+            let mut manifest = sample(file)?;
+            manifest.metadata.name = Some(name.clone());
+            let create = PostParams::default();
+            world.at(made).create(&create, &manifest).await?;
+            let before = world.at(made).get(name).await?;
+
+            let view = world.at(patched).get(name).await?;
+            let [worker, policy] = places(&view, patched)?;
+            let patch = json!([
+                {"op": "test", "path": worker, "value": 1},
+                {"op": "replace", "path": worker, "value": 2},
+                {"op": "add", "path": policy, "value": "None"},
+            ]);
+            let patch = Patch::Json::<()>(serde_json::from_value(patch)?);
+            let answer = world.at(patched).patch(name, &plain, &patch).await;
+            answer.with_context(|| name.clone())?;
+
+            for version in VERSIONS {
+                let seen = world.at(version).get(name).await?;
+                let [worker, policy] = places(&seen, version)?;
+                let shown = (field(&seen, &worker), field(&seen, &policy));
+                ensure!(
+                    shown == (&json!(2), &json!("None")),
+                    "{name} at {version}: {seen:?}"
+                );
+            }
+            // Nothing else of what was written has changed.
+            let after = world.at(made).get(name).await?;
+            let [worker, policy] = places(&before, made)?;
+            let mut wanted = before.data["spec"].clone();
+            wanted["cleanPodPolicy"] = json!("None");
+            if made == "v1alpha1" {
+                wanted["cleanupPodPolicy"] = wanted["cleanPodPolicy"].take();
+                let fields = wanted.as_object_mut().context("no spec")?;
+                fields.remove("cleanPodPolicy");
+            }
+            let worker = worker.trim_start_matches("/spec");
+            *wanted.pointer_mut(worker).context("no workers")? = json!(2);
+            ensure!(
+                after.data["spec"] == wanted,
+                "{name}, {policy}: {} instead of {wanted}",
+                after.data["spec"]
+            );
+        }
+    }
+    Ok(())
+}
+
+/// It has the name of another published manifest, so it is alone.
+// contract: 12.5
+// promise: P90
+#[tokio::test]
+async fn the_published_manifest_of_v1_runs_to_its_end() -> Result<()> {
+    let world = World::new("newest").await?;
+    let kubelet = ScriptedKubelet::run_all(world.bench.client.clone(), &world.bench.namespace);
+    let manifest = sample("kubeflow-v1-train.yaml")?;
+    let jobs = world.at("v1");
+    jobs.create(&PostParams::default(), &manifest).await?;
+    world.bench.phase("mxnet-job", "Running").await?;
+    kubelet.succeed("mxnet-job-worker-0").await?;
+    kubelet.succeed("mxnet-job-scheduler-0").await?;
+    world.bench.phase("mxnet-job", "Succeeded").await?;
+    for (version, done) in [("v1alpha1", "Done"), ("v1", "Succeeded")] {
+        let what = format!("{done} at {version}");
+        until(&what, PATIENCE, || async {
+            let seen = world.at(version).get("mxnet-job").await?;
+            let status = field(&seen, "/status");
+            Ok(if status["phase"] == done {
+                Seen::Done(())
+            } else {
+                Seen::NotYet(status.to_string())
+            })
+        })
+        .await?;
+    }
+    let stored = jobs.get("mxnet-job").await?;
+    ensure!(stored.data["spec"] == manifest.data["spec"], "{stored:?}");
+    Ok(())
+}
+
+// contract: 12.43
+#[tokio::test]
+async fn a_role_that_is_null_is_dropped_by_the_server_before_any_rule() -> Result<()> {
+    let world = World::new("nulls").await?;
+    for (version, file) in [
+        ("v1beta1", "kubeflow-v1beta1-train-gpu.yaml"),
+        ("v1", "kubeflow-v1-train.yaml"),
+    ] {
+        let mut manifest = sample(file)?;
+        manifest.metadata.name = Some(format!("null-{version}"));
+        manifest.data["spec"]["mxReplicaSpecs"]["Server"] = Value::Null;
+        let jobs = world.at(version);
+        let made = jobs.create(&PostParams::default(), &manifest).await?;
+        let roles = field(&made, "/spec/mxReplicaSpecs").as_object();
+        let roles: Vec<_> = roles.context("no roles")?.keys().collect();
+        ensure!(roles == ["Scheduler", "Worker"], "{version}: {roles:?}");
+    }
+    Ok(())
+}
