@@ -64,7 +64,7 @@ fn metrics(text: &str) -> BTreeSet<&str> {
 
 #[tokio::test]
 async fn what_is_watched_is_what_the_operator_tells() -> Result<()> {
-    let operations = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/operations.md");
+    let operations = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/operate.md");
     let operations = fs::read_to_string(operations)?;
     let told: BTreeSet<_> = operations
         .lines()

@@ -285,7 +285,7 @@ mod tests {
             .await
             .unwrap();
         let scrape = metrics.scrape(&phases([].into_iter()), true).unwrap();
-        let manual = include_str!("../../../../docs/operations.md");
+        let manual = include_str!("../../../../docs/operate.md");
         let (_, table) = manual.split_once("## Metrics").unwrap();
         let table = table.lines().filter(|line| line.starts_with("| `"));
         assert_eq!(rows(&scrape), table.collect::<Vec<_>>());
