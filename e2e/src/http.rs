@@ -8,8 +8,21 @@ use tokio::net::TcpStream;
 
 /// Asks `address` for `path`: the status, the headers and the body.
 pub async fn get(address: SocketAddr, path: &str) -> Result<(u16, String, String)> {
+    ask(address, "GET", path, "").await
+}
+
+/// As [`get`], with another method and a body.
+pub async fn ask(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> Result<(u16, String, String)> {
     let mut stream = TcpStream::connect(address).await?;
-    let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n");
+    let length = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.0\r\nHost: {address}\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
     stream.write_all(request.as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;

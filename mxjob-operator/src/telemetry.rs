@@ -1,9 +1,12 @@
 //! Log lines.
 
 use std::io::{self, IsTerminal as _};
+use std::sync::OnceLock;
 
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
 use crate::controller::LogFormat;
 
@@ -11,29 +14,65 @@ use crate::controller::LogFormat;
 /// so once.
 const EVERY_FAILED_REQUEST: &str = "kube_client::client::builder=off";
 
+/// What chooses the lines; there is one log in a process.
+static CHOSEN: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
+
 /// Sends log lines to standard error: those that `MXJOB_LOG`, or else `RUST_LOG`, asks for, by
 /// default from level info. What was started before stays.
 pub(crate) fn start(format: LogFormat) {
+    let (filter, handle) = reload::Layer::new(by_environment());
+    let registry = tracing_subscriber::registry().with(filter);
+    let lines = fmt::layer().with_writer(io::stderr);
+    let lines = lines.with_ansi(io::stderr().is_terminal());
+    let started = match format {
+        LogFormat::Text => registry.with(lines.with_target(false)).try_init(),
+        LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
+    };
+    // A second start, as in tests, is no mistake.
+    if started.is_ok() {
+        CHOSEN.get_or_init(|| handle);
+    }
+}
+
+/// What chooses the lines now.
+pub(crate) fn chosen() -> String {
+    let text = CHOSEN
+        .get()
+        .and_then(|handle| handle.with_current(ToString::to_string).ok());
+    text.unwrap_or_default()
+}
+
+/// Chooses other lines from now on; of nothing, those of the start. The error says what is wrong.
+pub(crate) fn choose(text: &str) -> Result<(), String> {
+    let filter = match text.trim() {
+        "" => by_environment(),
+        text => {
+            let filter = EnvFilter::builder().parse(text);
+            quietly(filter.map_err(|error| format!("{text}: {error}"))?, text)
+        }
+    };
+    let handle = CHOSEN.get().ok_or("this process has no log of its own")?;
+    handle.reload(filter).map_err(|error| error.to_string())?;
+    tracing::info!(filter = chosen(), "other log lines are asked for");
+    Ok(())
+}
+
+fn by_environment() -> EnvFilter {
     let variable = ["MXJOB_LOG", "RUST_LOG"]
         .into_iter()
         .find(|name| std::env::var_os(name).is_some());
     let filter = EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
-    let mut filter = filter
+    let filter = filter
         .with_env_var(variable.unwrap_or("MXJOB_LOG"))
         .from_env_lossy();
     let asked_for = variable.and_then(|name| std::env::var(name).ok());
-    if !asked_for.is_some_and(|text| text.contains("kube_client"))
-        && let Ok(quiet) = EVERY_FAILED_REQUEST.parse()
-    {
-        filter = filter.add_directive(quiet);
+    quietly(filter, &asked_for.unwrap_or_default())
+}
+
+/// Without what nobody needs, unless it was asked for.
+fn quietly(filter: EnvFilter, asked_for: &str) -> EnvFilter {
+    match EVERY_FAILED_REQUEST.parse() {
+        Ok(quiet) if !asked_for.contains("kube_client") => filter.add_directive(quiet),
+        _ => filter,
     }
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr);
-    let lines = lines.with_ansi(io::stderr().is_terminal());
-    // A second start, as in tests, is no mistake.
-    let _ = match format {
-        LogFormat::Text => lines.with_target(false).try_init(),
-        LogFormat::Json => lines.json().flatten_event(true).try_init(),
-    };
 }

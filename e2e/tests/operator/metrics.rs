@@ -257,6 +257,35 @@ async fn it_is_ready_with_the_caches_and_stops_with_clients_connected() -> Resul
     Ok(())
 }
 
+// contract: 11.26
+#[tokio::test]
+async fn other_log_lines_are_asked_for_while_it_runs() -> Result<()> {
+    let (bench, plane) = Bench::shared("log").await?;
+    let operator = Operator::start(plane, &bench.namespace)?;
+    let health = operator.address("health").await?;
+    let (_, _, usual) = http::get(health, "/log").await?;
+    let put = async |filter: &str| http::ask(health, "PUT", "/log", filter).await;
+    let lines = || Ok::<_, anyhow::Error>(operator.log()?.matches(" DEBUG ").count());
+    assert_eq!(lines()?, 0);
+    let (status, _, now) = put("debug").await?;
+    ensure!((status, now.contains("debug")) == (200, true), "{now}");
+    bench.create(&training("told", 0, 1)).await?;
+    operator.says(" DEBUG ").await?;
+
+    let (status, _, why) = put("mxjob_operator=loud").await?;
+    ensure!(
+        (status, why.contains("mxjob_operator=loud")) == (400, true),
+        "{why}"
+    );
+    assert_eq!(http::get(health, "/log").await?.2, now);
+    assert_eq!(put("").await?.2, usual);
+    let before = lines()?;
+    bench.create(&training("untold", 0, 1)).await?;
+    bench.pods(4).await?;
+    assert_eq!(lines()?, before);
+    Ok(())
+}
+
 // contract: 11.10
 #[tokio::test]
 async fn an_address_that_is_taken_is_named_and_0_means_none() -> Result<()> {

@@ -1,10 +1,11 @@
 //! What the operator answers itself: metrics, and whether it is alive and ready.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{ConnectInfo, State};
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
@@ -14,6 +15,7 @@ use super::lead::Gate;
 use super::metrics::{self, Metrics};
 use super::shared::Shared;
 use super::stop::Stop;
+use crate::telemetry;
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -75,11 +77,15 @@ impl Answers {
         serve("metrics", listener, routes.with_state(self.clone()));
     }
 
-    /// Answers `/healthz` and `/readyz` until the operator ends.
+    /// Answers `/healthz`, `/readyz` and `/log` until the operator ends.
     pub(super) fn serve_health(&self, listener: Option<TcpListener>) {
         let routes = Router::new()
             .route("/healthz", get(async || "ok"))
-            .route("/readyz", get(ready));
+            .route("/readyz", get(ready))
+            .route(
+                "/log",
+                get(async || telemetry::chosen() + "\n").put(choose_lines),
+            );
         serve("health", listener, routes.with_state(self.clone()));
     }
 }
@@ -91,7 +97,23 @@ fn serve(what: &'static str, listener: Option<TcpListener>, routes: Router) {
         Ok(address) => tracing::info!(%address, "serving {what}"),
         Err(error) => tracing::warn!(%error, "serving {what}, nobody knows where"),
     }
+    let routes = routes.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { axum::serve(listener, routes).await });
+}
+
+/// Which log lines there are is for those to say who are in the pod, as `kubectl port-forward` is.
+async fn choose_lines(
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    filter: String,
+) -> (StatusCode, String) {
+    if !from.ip().to_canonical().is_loopback() {
+        let message = "only from this machine: kubectl port-forward is\n".to_owned();
+        return (StatusCode::FORBIDDEN, message);
+    }
+    match telemetry::choose(&filter) {
+        Ok(()) => (StatusCode::OK, telemetry::chosen() + "\n"),
+        Err(why) => (StatusCode::BAD_REQUEST, why + "\n"),
+    }
 }
 
 async fn scrape(State(answers): State<Answers>) -> impl IntoResponse {
