@@ -2,12 +2,13 @@
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::ScriptedKubelet;
+use e2e::deadline::{Seen, until};
 use kube::ResourceExt as _;
-use kube::api::PostParams;
+use kube::api::{ListParams, PostParams};
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use crate::bench::training;
+use crate::bench::{PATIENCE, training};
 use crate::versions::World;
 
 fn beta(mut job: Value) -> Result<DynamicObject> {
@@ -15,9 +16,48 @@ fn beta(mut job: Value) -> Result<DynamicObject> {
     Ok(serde_json::from_value(job)?)
 }
 
+/// A wrong type is found by the server at v1, and by the operator otherwise.
+async fn a_mistake_is_that_jobs_alone(world: &World, mut job: Value) -> Result<()> {
+    let place = "/spec/mxReplicaSpecs/Worker/template/spec/containers/0/livenessProbe";
+    *job.pointer_mut(place).context(place)? = json!({"periodSeconds": "often"});
+    job["metadata"]["name"] = json!("often");
+    let wanted =
+        "spec.mxReplicaSpecs.Worker.template.spec.containers[0].livenessProbe.periodSeconds";
+    let strict: DynamicObject = serde_json::from_value(job.clone())?;
+    let refused = world.at("v1").create(&PostParams::default(), &strict).await;
+    let refused = refused.err().context("accepted at v1")?.to_string();
+    ensure!(refused.contains(wanted), "{refused}");
+    world
+        .at("v1beta1")
+        .create(&PostParams::default(), &beta(job)?)
+        .await?;
+    let said = world.bench.event("FailedInvalidMXJobSpec").await?;
+    ensure!(
+        said.contains(&format!("{wanted}: must be an integer")),
+        "{said}"
+    );
+    until("a list of both jobs", PATIENCE, || async {
+        let jobs = world.at("v1").list(&ListParams::default()).await?.items;
+        let phase = |name: &str| {
+            let job = jobs.iter().find(|job| job.name_any() == name);
+            job.and_then(|job| job.data["status"]["phase"].as_str())
+        };
+        Ok(
+            if (phase("often"), phase("parts")) == (Some("Failed"), Some("Running")) {
+                Seen::Done(())
+            } else {
+                Seen::NotYet(format!("{jobs:?}"))
+            },
+        )
+    })
+    .await?;
+    Ok(())
+}
+
 // contract: 12.46
 #[tokio::test]
-async fn a_view_keeps_probes_and_rare_volumes_and_takes_no_wrong_types() -> Result<()> {
+async fn a_view_keeps_probes_and_rare_volumes_and_a_mistake_there_is_that_jobs_alone() -> Result<()>
+{
     let world = World::new("parts").await?;
     let kubelet = ScriptedKubelet::run_all(world.bench.client.clone(), &world.bench.namespace);
     let probe = |seconds: Value| json!({"exec": {"command": ["ls"]}, "periodSeconds": seconds});
@@ -70,20 +110,7 @@ async fn a_view_keeps_probes_and_rare_volumes_and_takes_no_wrong_types() -> Resu
     ] {
         ensure!(made.pointer(path) == Some(&wanted), "{path}: {made}");
     }
-    // A wrong type never gets to those who read the job at v1.
-    let place = "/spec/mxReplicaSpecs/Worker/template/spec/containers/0/livenessProbe";
-    *job.pointer_mut(place).context(place)? = probe(json!("often"));
-    job["metadata"]["name"] = json!("often");
-    for (version, job) in [
-        ("v1", serde_json::from_value(job.clone())?),
-        ("v1beta1", beta(job)?),
-    ] {
-        let refused = world.at(version).create(&create, &job).await;
-        let refused = refused.err().context(version)?.to_string();
-        let wanted =
-            "spec.mxReplicaSpecs.Worker.template.spec.containers[0].livenessProbe.periodSeconds";
-        ensure!(refused.contains(wanted), "{version}: {refused}");
-    }
+    a_mistake_is_that_jobs_alone(&world, job).await?;
     drop(kubelet);
     // While the job runs it takes a label, and no edit of the template, of such a part neither.
     let edit = async |change: &dyn Fn(&mut DynamicObject)| {

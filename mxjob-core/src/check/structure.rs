@@ -21,8 +21,6 @@ pub struct Structure {
     table: &'static RoleTable,
     version: Version,
     root: JSONSchemaProps,
-    /// What the API server does not look into.
-    unseen: Option<JSONSchemaProps>,
 }
 
 /// One for each version of each role set in the program: nearly always one.
@@ -40,7 +38,6 @@ impl Structure {
             table,
             version,
             root: walked(table, version),
-            unseen: schema::unseen(table, version),
         });
         made.push(Arc::clone(&new));
         new
@@ -55,13 +52,6 @@ impl Structure {
         }
         walk(&self.root, object, Path::ROOT, &mut problems);
         problems
-    }
-
-    /// The first error where the API server does not look at this version.
-    pub fn unseen_error(&self, object: &Value) -> Option<Problem> {
-        let mut problems = Vec::new();
-        walk(self.unseen.as_ref()?, object, Path::ROOT, &mut problems);
-        problems.into_iter().find(Problem::is_error)
     }
 
     /// Says what the object is when it is not ours. Items of a list need not say what they are.

@@ -48,7 +48,8 @@ pub(super) fn write(
 }
 
 /// Writes what has become of the replicas since the job has ended. One whose pod has gone is as it was, or,
-/// if it went on until then, nobody knows.
+/// if it went on until then, nobody knows. Who comes and goes would have it written without end: less
+/// are active and ready, never more.
 pub(super) fn settle(
     draft: &mut Draft<'_>,
     spec: &Spec,
@@ -79,12 +80,13 @@ pub(super) fn settle(
             status.succeeded = i32::try_from(completed.len()).unwrap_or(i32::MAX);
             status.completed_indexes = indexes::render(&completed);
             let size = status.replicas.unwrap_or(0);
+            let active = active.min(status.active);
             let left = size.saturating_sub(status.succeeded.saturating_add(active));
             status.failed = status.failed.max(failed).min(left.max(0));
             status.active = active;
-            status.ready = ready;
+            status.ready = ready.min(status.ready);
+            all_ready += status.ready;
         }
-        all_ready += ready;
     }
     draft.status.ready = Some(format!("{all_ready}/{}", spec.wanted()));
 }

@@ -160,8 +160,11 @@ pub(super) fn missing(observed: &Observed<'_>) -> Missing {
     }
 }
 
-/// Remembers the container restarts of the pods of this life.
+/// Remembers the container restarts of the pods of this life, unless the chief has decided.
 pub(super) fn restarts(world: &World<'_>, spec: &Spec, memory: &mut Memory) {
+    if is_decided(spec, memory) {
+        return;
+    }
     for (replica, pod) in sort(world, spec, memory).0 {
         if !memory.has_completed(replica) {
             restarted(memory, replica, pod);

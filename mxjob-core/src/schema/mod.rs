@@ -102,12 +102,6 @@ pub(crate) fn of(table: &'static RoleTable, version: Version) -> JSONSchemaProps
     }
 }
 
-/// What the definition leaves open at a version that is not stored; `None`: it is the stored one.
-pub(crate) fn unseen(table: &'static RoleTable, version: Version) -> Option<JSONSchemaProps> {
-    let view = version != Version::stored(table);
-    view.then(|| template::unseen(&of(table, version), version))
-}
-
 fn schema(table: &'static RoleTable) -> JSONSchemaProps {
     let mut root = without_rules(table);
     for rule in Rule::of(table) {

@@ -1,8 +1,6 @@
 //! Places in the schema, as dotted paths: a name, `{}` for the values of a map, `[]` for the items
 //! of a list.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
@@ -87,44 +85,4 @@ pub(super) fn edit(
     if let Some(below) = below {
         edit(below, rest, change);
     }
-}
-
-/// What `node` says of the places at `paths` below it, and of the way there no more than that it is
-/// one.
-pub(super) fn only(node: &JSONSchemaProps, paths: &[&str]) -> JSONSchemaProps {
-    if paths.contains(&"") {
-        return node.clone();
-    }
-    let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for path in paths {
-        let (step, rest) = path.split_once('.').unwrap_or((path, ""));
-        below.entry(step).or_default().push(rest);
-    }
-    let mut way = JSONSchemaProps {
-        type_: node.type_.clone(),
-        ..JSONSchemaProps::default()
-    };
-    for (step, rest) in below {
-        match step {
-            "{}" => {
-                if let Some(JSONSchemaPropsOrBool::Schema(of)) = &node.additional_properties {
-                    let of = Box::new(only(of, &rest));
-                    way.additional_properties = Some(JSONSchemaPropsOrBool::Schema(of));
-                }
-            }
-            "[]" => {
-                if let Some(JSONSchemaPropsOrArray::Schema(of)) = &node.items {
-                    let of = Box::new(only(of, &rest));
-                    way.items = Some(JSONSchemaPropsOrArray::Schema(of));
-                }
-            }
-            name => {
-                if let Some(of) = node.properties.as_ref().and_then(|fields| fields.get(name)) {
-                    let fields = way.properties.get_or_insert_default();
-                    fields.insert(name.to_owned(), only(of, &rest));
-                }
-            }
-        }
-    }
-    way
 }

@@ -5,7 +5,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray,
 };
 
-use super::place::{LISTED_TEMPLATE, TEMPLATE, edit, only};
+use super::place::{LISTED_TEMPLATE, TEMPLATE, edit};
 use super::typed;
 use crate::api::Version;
 
@@ -14,7 +14,7 @@ use crate::api::Version;
 const OF_RUNNING_PODS: &str = "spec.ephemeralContainers";
 
 /// Fields of a pod spec that the definition of a view leaves open: a quarter of its schema, and hardly
-/// anything of a training job. Wrong types in them are found when they are converted. Rules compare
+/// anything of a training job. Wrong types in them are found by the operator. Rules compare
 /// them by their values, but for fields in the place of as many others: CEL compares the numbers of
 /// fields and those that both have.
 pub(super) const NOT_LOOKED_INTO: [&str; 20] = [
@@ -48,19 +48,11 @@ pub(super) const fn of(version: Version) -> &'static str {
     }
 }
 
-fn paths(version: Version) -> [String; NOT_LOOKED_INTO.len()] {
-    NOT_LOOKED_INTO.map(|field| format!("{}.spec.{field}", of(version)))
-}
-
-/// What `root`, the schema of the whole object, says of them.
-pub(super) fn unseen(root: &JSONSchemaProps, version: Version) -> JSONSchemaProps {
-    only(root, &paths(version).each_ref().map(String::as_str))
-}
-
 /// Makes `root`, the schema of the whole object, one of a view: of a version that nothing is stored
 /// at.
 pub(super) fn of_view(root: &mut JSONSchemaProps, version: Version) {
-    for path in paths(version) {
+    for field in NOT_LOOKED_INTO {
+        let path = format!("{}.spec.{field}", of(version));
         edit(root, &path, &mut |node| {
             *node = JSONSchemaProps {
                 x_kubernetes_preserve_unknown_fields: Some(true),

@@ -46,46 +46,6 @@ fn objects_are_converted_in_their_order() {
     assert_eq!(answer["response"], response);
 }
 
-// contract: 12.46
-#[test]
-fn wrong_types_where_the_server_does_not_look_are_refused_on_the_way_into_the_store() {
-    let with_probe = |version: Version, seconds: Value| {
-        let container = json!({"name": "mxnet", "image": "some/image",
-            "startupProbe": {"periodSeconds": seconds}, "ports": "none"});
-        let roles = json!({"Worker": {"template": {"spec": {"containers": [container]}}}});
-        to(
-            version,
-            &object(Version::V1, json!({"mxReplicaSpecs": roles})),
-        )
-    };
-    let review_of = |from: Version, to: Version, seconds: Value| {
-        let mut question = question(&json!([with_probe(from, seconds)]));
-        question["request"]["desiredAPIVersion"] = json!(to.full(TABLE));
-        question
-    };
-    for (from, at) in [
-        (Version::V1Beta1, "spec.mxReplicaSpecs.Worker"),
-        (Version::V1Alpha1, "spec.replicaSpecs[0]"),
-    ] {
-        let message = failure(&review_of(from, Version::V1, json!("often")));
-        let wanted = format!(
-            "{at}.template.spec.containers[0].startupProbe.periodSeconds: must be an integer, not"
-        );
-        assert!(message.contains(&wanted), "{message}");
-        // What the server looks at itself is its own affair; what is stored can be read.
-        for (from, to, seconds) in [
-            (from, Version::V1, json!(3)),
-            (Version::V1, from, json!("often")),
-        ] {
-            let answer = review(TABLE, &review_of(from, to, seconds));
-            assert_eq!(
-                answer["response"]["result"]["status"], "Success",
-                "{answer}"
-            );
-        }
-    }
-}
-
 // contract: 12.11
 #[test]
 fn a_foreign_object_is_named() {

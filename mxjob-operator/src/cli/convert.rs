@@ -33,7 +33,7 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
         let documents = plural(manifests.strangers, "document");
         eprintln!("warning: {documents} of another kind left out");
     }
-    let text = &manifests.text;
+    let mut comments = Comments::of(apis, &manifests.text);
     // The argument was checked against the versions that there are.
     let to = Version::parse(&args.to).unwrap_or(Version::V1);
     let Some(own) = apis.first() else {
@@ -67,7 +67,8 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
         }
         // Plain data with text keys always renders.
         let plain = serde_saphyr::to_string(&converted).unwrap_or_default();
-        let comments = Comments::of(apis, text, job.number);
+        let comments = comments.get_mut(job.number.saturating_sub(1));
+        let comments = comments.map(std::mem::take).unwrap_or_default();
         texts.push(comments.put_into(&plain, &object, (own, to, &converted)));
     }
     output::print(&texts.join("---\n"))

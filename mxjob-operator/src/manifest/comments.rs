@@ -35,24 +35,25 @@ struct Comment {
 }
 
 impl Comments {
-    /// Those of the document of that number, from 1.
-    pub(crate) fn of(apis: &[&'static RoleTable], text: &str, number: usize) -> Self {
+    /// Those of each document of a text.
+    pub(crate) fn of(apis: &[&'static RoleTable], text: &str) -> Vec<Self> {
         let nodes = yaml::documents(text).unwrap_or_default().into_iter();
-        let Some(node) = nodes.into_iter().nth(number.saturating_sub(1)) else {
-            return Self::default();
+        let lines: Vec<_> = (1..).zip(text.lines()).collect();
+        let comments = |(at, node)| {
+            let document = Document::new(at + 1, node);
+            let (fields, end) = read(&lines, &document);
+            let table = match Identity::of(apis, &document.value) {
+                Identity::Ours(table, version) => Some((table, version)),
+                _ => None,
+            };
+            Self {
+                table,
+                value: document.value,
+                fields,
+                end,
+            }
         };
-        let document = Document::new(number, node);
-        let (fields, end) = read(text, &document);
-        let table = match Identity::of(apis, &document.value) {
-            Identity::Ours(table, version) => Some((table, version)),
-            _ => None,
-        };
-        Self {
-            table,
-            value: document.value,
-            fields,
-            end,
-        }
+        nodes.enumerate().map(comments).collect()
     }
 
     /// `text` with the comments, the job as `converted` to that version of `own`; `v1`: its v1 form.
@@ -167,18 +168,22 @@ fn values(text: &str) -> Option<Vec<Value>> {
 }
 
 /// The comments of a document, and those after its last field.
-fn read(text: &str, document: &Document) -> (Vec<Comment>, Vec<String>) {
+fn read(lines: &[(u64, &str)], document: &Document) -> (Vec<Comment>, Vec<String>) {
     let mut starts: HashMap<u64, Vec<(Position, &str)>> = HashMap::new();
     for (at, path) in document.fields() {
         starts.entry(at.line).or_default().push((at, path));
     }
     let first = starts.keys().min().copied().unwrap_or_default();
-    let lines: Vec<_> = (1..).zip(text.lines()).collect();
-    let marker = |(_, line): &&(u64, &str)| is_marker(line);
-    let begin = lines.iter().take_while(|(number, _)| *number <= first);
-    let begin = begin.filter(marker).last().map_or(0, |(number, _)| *number);
+    let before = lines.iter().take_while(|(number, _)| *number <= first);
+    let marker = before.filter(|(_, line)| is_marker(line)).last();
+    let begin = marker.map_or(0, |(number, _)| *number);
+    // What stands above the first marker is said of the first document.
+    let above = || lines.iter().take_while(|(number, _)| *number < begin);
+    let says_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    let above = above().filter(|_| above().all(|(_, line)| says_nothing(line)));
     let own = lines.iter().skip_while(|(number, _)| *number <= begin);
-    let own: Vec<_> = own.take_while(|(_, line)| !is_marker(line)).collect();
+    let own = own.take_while(|(_, line)| !is_marker(line));
+    let own: Vec<_> = above.chain(own).collect();
 
     let (mut comments, mut pending) = (Vec::new(), Vec::new());
     // How far the lines of a block of text are indented at least.

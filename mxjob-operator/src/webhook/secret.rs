@@ -22,10 +22,12 @@ const NEXT: [(&str, &str); 3] = [
     (KEY, "next-tls.key"),
 ];
 
-/// Whether somebody else looks after it. One with nothing in it is nobody's.
+/// Whether somebody else looks after it. One with nothing in it, which nobody has labelled, is nobody's.
 pub(super) fn is_foreign(secret: &Secret) -> bool {
-    let owner = secret.labels().get(OWNER).map(String::as_str);
-    owner != Some(OURS) && !is_empty(secret)
+    match secret.labels().get(OWNER) {
+        Some(owner) => owner != OURS,
+        None => !is_empty(secret),
+    }
 }
 
 fn is_empty(secret: &Secret) -> bool {

@@ -10,7 +10,6 @@ use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
-use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Config, Event};
 use kube::{Api, Client};
 use serde_json::json;
@@ -27,8 +26,10 @@ const FORBIDDEN: u16 = 403;
 const NOT_FOUND: u16 = 404;
 const CONFLICT: u16 = 409;
 
+/// The longest rest between two tries to watch it.
+const LONGEST_REST: Duration = Duration::from_mins(1);
+
 /// What is known of it.
-#[derive(Debug)]
 enum Found {
     Unknown,
     Absent,
@@ -53,6 +54,9 @@ pub(super) struct Vault {
     /// What a list that is under way has brought.
     listed: Option<Box<Secret>>,
     written: Option<Instant>,
+    /// How often in a row it could not be watched, and until when the next try waits.
+    failures: u32,
+    rests: Option<Instant>,
     /// What was said last, and has not become better since.
     said: Option<String>,
 }
@@ -61,7 +65,7 @@ impl Vault {
     pub(super) fn new(client: &Client, place: Place) -> Self {
         let api: Api<Secret> = Api::namespaced(client.clone(), &place.namespace);
         let only = Config::default().fields(&format!("metadata.name={}", place.name));
-        let events = watcher::watcher(api.clone(), only).default_backoff();
+        let events = watcher::watcher(api.clone(), only);
         Self {
             api,
             place,
@@ -69,6 +73,8 @@ impl Vault {
             found: Found::Unknown,
             listed: None,
             written: None,
+            failures: 0,
+            rests: None,
             said: None,
         }
     }
@@ -95,6 +101,10 @@ impl Vault {
 
     /// Waits for news of it.
     pub(super) async fn next(&mut self) {
+        if let Some(until) = self.rests {
+            tokio::time::sleep_until(until).await;
+            self.rests = None;
+        }
         match self.events.next().await {
             Some(event) => self.learn(event),
             None => std::future::pending().await,
@@ -102,6 +112,10 @@ impl Vault {
     }
 
     pub(super) fn learn(&mut self, event: watcher::Result<Event<Secret>>) {
+        // Each try begins with Init, one that fails too.
+        if !matches!(event, Err(_) | Ok(Event::Init)) {
+            self.failures = 0;
+        }
         match event {
             Ok(Event::Init) => self.listed = None,
             Ok(Event::InitApply(secret)) => self.listed = Some(Box::new(secret)),
@@ -112,7 +126,12 @@ impl Vault {
             Ok(Event::Delete(_)) => self.found = Found::Absent,
             // The watch has rested for too long, and begins anew.
             Err(watcher::Error::WatchError(status)) if status.code == GONE => {}
-            Err(error) => self.complain(&format!("cannot watch it: {}", watch_failure(&error))),
+            Err(error) => {
+                let rest = Duration::from_secs(1 << self.failures.min(6)).min(LONGEST_REST);
+                self.failures = self.failures.saturating_add(1);
+                self.rests = Some(Instant::now() + rest);
+                self.complain(&format!("cannot watch it: {}", watch_failure(&error)));
+            }
         }
     }
 
@@ -280,7 +299,7 @@ impl Vault {
     }
 
     fn is_well(&mut self) {
-        if self.said.take().is_some() {
+        if self.failures == 0 && self.said.take().is_some() {
             let secret = &self.place.name;
             tracing::info!(secret, "the webhook's Secret can be used again");
         }

@@ -12,7 +12,9 @@ fn carried(text: &str, to: Version) -> String {
     let mut converted = conversion::convert(own, v1.clone(), to).unwrap();
     conversion::forget(&mut converted);
     let plain = serde_saphyr::to_string(&converted).unwrap();
-    let with = Comments::of(&apis, text, 1).put_into(&plain, &v1, (own, to, &converted));
+    let with = Comments::of(&apis, text)
+        .remove(0)
+        .put_into(&plain, &v1, (own, to, &converted));
     assert_eq!(values(&with), values(&plain));
     with
 }
@@ -75,6 +77,16 @@ fn they_stand_where_their_fields_are() {
     for comment in ["# old", "# a name", "# three", "# the end", "# learns"] {
         assert_eq!(text.matches(comment).count(), 1, "{comment}: {text}");
     }
+}
+
+#[test]
+fn what_stands_above_the_first_marker_is_said_of_the_first_document() {
+    let map = "apiVersion: kubeflow.org/v1\nkind: MXJob\nmetadata: {name: a}\nspec: {}\n";
+    let text = format!("# Licence\n---\n# one\n{map}---\n# two\n{map}");
+    let apis: Vec<_> = apis::<MxRole>().collect();
+    let of = |at: usize| Comments::of(&apis, &text).remove(at).fields.remove(0).above;
+    assert_eq!(of(0), ["# Licence", "# one"]);
+    assert_eq!(of(1), ["# two"]);
 }
 
 #[test]

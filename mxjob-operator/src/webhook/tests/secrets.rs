@@ -2,7 +2,7 @@
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use kube::runtime::watcher::Event;
+use kube::runtime::watcher::{self, Event};
 
 use super::cluster::{Cluster, merge};
 use super::*;
@@ -276,6 +276,28 @@ async fn one_that_is_somebody_elses_is_used_or_left_alone() {
         certificate(&cluster.secret().unwrap()),
         certificate(&theirs.unwrap())
     );
+}
+
+// contract: 11.24
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_breaks_is_told_until_it_is_mended() {
+    let cluster = Cluster::default();
+    let mut operator = Operator::start(&cluster).await;
+    assert_eq!(operator.vault.said(), None);
+    for _ in 0..3 {
+        operator.vault.learn(Ok(Event::Init));
+        operator.vault.learn(Err(watcher::Error::NoResourceVersion));
+        operator.tend().await;
+        assert!(
+            operator
+                .vault
+                .said()
+                .unwrap()
+                .starts_with("cannot watch it")
+        );
+    }
+    operator.hears(&cluster).await;
+    assert_eq!(operator.vault.said(), None);
 }
 
 // contract: 11.25
