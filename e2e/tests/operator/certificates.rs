@@ -1,5 +1,5 @@
 //! The webhook's certificate, which operators share by a Secret, while jobs are read at an older version.
-//! Ten rotations by default, each of which has the API server read its definitions anew; more by
+//! Five rotations by default, each of which has the API server read its definitions anew; more by
 //! `MXJOB_ROTATIONS=100`.
 
 use std::collections::BTreeSet;
@@ -175,8 +175,8 @@ async fn conversions(operator: &Operator) -> Result<u32> {
 #[tokio::test]
 async fn rotations_fail_no_conversion() -> Result<()> {
     let rotations = std::env::var("MXJOB_ROTATIONS").ok();
-    let rotations: u32 = rotations.map_or(Ok(10), |text| text.parse())?;
-    let pair = Pair::start("rotations", "10s").await?;
+    let rotations: u32 = rotations.map_or(Ok(5), |text| text.parse())?;
+    let pair = Pair::start("rotations", "60s").await?;
     let reader = Reader::start(&pair.bench);
     let mut seen = BTreeSet::new();
     let renew = json!({"metadata": {"annotations": {"mxjob.kubeflow.org/renew": ""}}});
