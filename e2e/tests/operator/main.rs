@@ -51,7 +51,6 @@ mod switches;
 mod taken;
 mod taken_over;
 mod takeover;
-mod templates;
 mod v1alpha1;
 mod versions;
 mod versions_patched;

@@ -70,17 +70,12 @@ pub fn crd(table: &'static RoleTable) -> CustomResourceDefinition {
 }
 
 fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefinitionVersion {
-    let storage = version == Version::stored(table);
-    let mut schema = of(table, version);
-    if !storage {
-        template::of_view(&mut schema, version);
-    }
     CustomResourceDefinitionVersion {
         name: version.name_in(table).to_owned(),
         served: true,
-        storage,
+        storage: version == Version::stored(table),
         schema: Some(CustomResourceValidation {
-            open_api_v3_schema: Some(schema),
+            open_api_v3_schema: Some(of(table, version)),
         }),
         subresources: Some(CustomResourceSubresources {
             status: Some(CustomResourceSubresourceStatus(serde_json::json!({}))),
@@ -92,8 +87,7 @@ fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefi
     }
 }
 
-/// The schema of the whole object at a version, as `lint` and the operator check it. What the
-/// definition has of a version that is not stored knows less ([`template::of_view`]).
+/// The schema of the whole object at a version.
 pub(crate) fn of(table: &'static RoleTable, version: Version) -> JSONSchemaProps {
     match version {
         Version::V1Alpha1 => older::v1alpha1(table),

@@ -13,52 +13,11 @@ use crate::api::Version;
 /// eighth of the definition.
 const OF_RUNNING_PODS: &str = "spec.ephemeralContainers";
 
-/// Fields of a pod spec that the definition of a view leaves open: a quarter of its schema, and hardly
-/// anything of a training job. Wrong types in them are found by the operator. Rules compare
-/// them by their values, but for fields in the place of as many others: CEL compares the numbers of
-/// fields and those that both have.
-pub(super) const NOT_LOOKED_INTO: [&str; 20] = [
-    "containers.[].lifecycle",
-    "containers.[].livenessProbe",
-    "containers.[].readinessProbe",
-    "containers.[].startupProbe",
-    "initContainers.[].lifecycle",
-    "initContainers.[].livenessProbe",
-    "initContainers.[].readinessProbe",
-    "initContainers.[].startupProbe",
-    "volumes.[].azureDisk",
-    "volumes.[].cephfs",
-    "volumes.[].cinder",
-    "volumes.[].ephemeral",
-    "volumes.[].fc",
-    "volumes.[].flexVolume",
-    "volumes.[].iscsi",
-    "volumes.[].projected",
-    "volumes.[].quobyte",
-    "volumes.[].rbd",
-    "volumes.[].scaleIO",
-    "volumes.[].storageos",
-];
-
 /// Where the template of a role is.
 pub(super) const fn of(version: Version) -> &'static str {
     match version {
         Version::V1Alpha1 => LISTED_TEMPLATE,
         Version::V1Beta1 | Version::V1 => TEMPLATE,
-    }
-}
-
-/// Makes `root`, the schema of the whole object, one of a view: of a version that nothing is stored
-/// at.
-pub(super) fn of_view(root: &mut JSONSchemaProps, version: Version) {
-    for field in NOT_LOOKED_INTO {
-        let path = format!("{}.spec.{field}", of(version));
-        edit(root, &path, &mut |node| {
-            *node = JSONSchemaProps {
-                x_kubernetes_preserve_unknown_fields: Some(true),
-                ..typed("object")
-            };
-        });
     }
 }
 
