@@ -49,6 +49,9 @@ fn objects(apis: &[&'static RoleTable]) -> Vec<Value> {
         namespaces: &[],
         own: NAMESPACE,
         installs: false,
+        lease: rights::LEASE,
+        secret: rights::SECRET,
+        read_only: false,
     };
     install.objects()
 }

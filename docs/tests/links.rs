@@ -24,7 +24,9 @@ fn anchor(heading: &str) -> String {
 #[test]
 fn the_guides_are_there_and_their_links_lead_somewhere() {
     let root = Path::new("..");
-    let mut pages = vec![root.join("README.md")];
+    let mut pages = ["README.md", "SECURITY.md", "CHANGELOG.md"]
+        .map(|page| root.join(page))
+        .to_vec();
     for entry in fs::read_dir(root.join("docs")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|end| end == "md") {

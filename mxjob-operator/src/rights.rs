@@ -199,6 +199,12 @@ pub(crate) struct Install<'a> {
     pub(crate) own: &'a str,
     /// Whether it installs the definitions.
     pub(crate) installs: bool,
+    /// The Lease that it is elected by.
+    pub(crate) lease: &'a str,
+    /// The Secret with its webhook's certificate.
+    pub(crate) secret: &'a str,
+    /// Whether somebody else writes that Secret.
+    pub(crate) read_only: bool,
 }
 
 impl Install<'_> {
@@ -221,10 +227,27 @@ impl Install<'_> {
     }
 
     fn rules(&self, place: Place) -> Vec<Right> {
-        let wanted =
-            |right: &Right| right.place == place && (right.part != Part::Install || self.installs);
-        let all: Vec<_> = rights(self.apis).into_iter().filter(wanted).collect();
+        let wanted = |right: &Right| match right.part {
+            Part::Install => self.installs,
+            Part::Certificate => !self.read_only,
+            Part::Jobs | Part::Webhook | Part::Election => true,
+        };
+        let here = rights(self.apis)
+            .into_iter()
+            .filter(|right| right.place == place && wanted(right));
+        let all: Vec<_> = here.map(|right| self.called(right)).collect();
         merged(&all)
+    }
+
+    /// A right with the names that the operator is told.
+    fn called(&self, mut right: Right) -> Right {
+        let name = match (right.place, right.part) {
+            (Place::Own, Part::Election) => self.lease,
+            (Place::Own, Part::Webhook | Part::Certificate) => self.secret,
+            _ => return right,
+        };
+        right.names.fill(name.to_owned());
+        right
     }
 
     /// A role and its binding; nothing when there is nothing to allow.

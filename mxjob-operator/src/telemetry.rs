@@ -22,7 +22,9 @@ static CHOSEN: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 pub(crate) fn start(format: LogFormat) {
     let (filter, handle) = reload::Layer::new(by_environment());
     let registry = tracing_subscriber::registry().with(filter);
-    let lines = fmt::layer().with_writer(io::stderr);
+    // A line that cannot be written has no place to be complained of.
+    let lines = fmt::layer().log_internal_errors(false);
+    let lines = lines.with_writer(io::stderr);
     let lines = lines.with_ansi(io::stderr().is_terminal());
     let started = match format {
         LogFormat::Text => registry.with(lines.with_target(false)).try_init(),

@@ -191,6 +191,33 @@ fn plan_prints_what_the_operator_would_create() {
     assert_eq!(port.unwrap()["value"], "9000");
 }
 
+#[test]
+fn the_policy_in_another_versions_spelling_is_ignored_and_told_once() {
+    let other = LIST.replace("spec:", "spec:\n  cleanPodPolicy: Running");
+    assert_ne!(other, LIST);
+    let told = |manifest: &str| {
+        let (code, out, err) = mxjob(&["convert", "job.yaml"], manifest);
+        assert_eq!(code, 0, "{err}");
+        let of_it: Vec<_> = err
+            .lines()
+            .filter(|line| line.contains("PodPolicy"))
+            .collect();
+        let job: Value = serde_saphyr::from_str(&out).unwrap();
+        (job["spec"]["cleanPodPolicy"].clone(), of_it.join("\n"))
+    };
+    let hint = "job.yaml:LINE:3: warning: spec.cleanPodPolicy: unknown field, it is ignored: did you mean \
+                cleanupPodPolicy?";
+    let hint = hint.replace("LINE", &line_of(&other, "cleanPodPolicy"));
+    assert_eq!(told(&other), ("All".into(), hint.clone()));
+    let both = other.replace("Running", "Running\n  cleanupPodPolicy: None");
+    assert_eq!(told(&both), ("None".into(), hint));
+}
+
+fn line_of(text: &str, word: &str) -> String {
+    let before = text.lines().take_while(|line| !line.contains(word));
+    (before.count() + 1).to_string()
+}
+
 // contract: 12.9
 #[test]
 fn convert_prints_any_version_and_tells_what_is_left_out() {

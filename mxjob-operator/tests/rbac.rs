@@ -103,6 +103,33 @@ fn everywhere_or_in_namespaces() {
 }
 
 #[test]
+fn the_lease_and_the_secret_are_called_as_the_operator_is_told() {
+    let own = |args: &[&str]| {
+        let objects = printed(args);
+        let of_it = |rule: &&String| rule.contains("leases") || rule.contains("secrets");
+        let rules = rules(&objects, "Role");
+        rules.iter().filter(of_it).cloned().collect::<Vec<_>>()
+    };
+    let usual = own(&[]);
+    assert_eq!(usual.len(), 3, "{usual:?}");
+    let named = own(&["--lease-name", "mine", "--webhook-secret", "papers"]);
+    let wanted = usual.iter().map(|rule| {
+        let lease = rule.replace(r#"["mxjob-operator"]"#, r#"["mine"]"#);
+        lease.replace(r#"["mxjob-webhook"]"#, r#"["papers"]"#)
+    });
+    let wanted: BTreeSet<_> = wanted.collect();
+    assert_eq!(BTreeSet::from_iter(named.clone()), wanted);
+    assert_ne!(named, usual);
+    let read_only = own(&["--webhook-secret-read-only"]);
+    let secrets = read_only.iter().filter(|rule| rule.contains("secrets"));
+    let secrets: Vec<_> = secrets.collect();
+    assert!(
+        matches!(*secrets, [rule] if rule.contains(r#""verbs":["list","watch"]"#)),
+        "{secrets:?}"
+    );
+}
+
+#[test]
 fn what_is_not_needed_is_not_asked_for() {
     let all = printed(&[
         "--api",

@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{interval, sleep};
 
-use crate::bench::{Bench, Operator, PATIENCE, at, training};
+use crate::bench::{Bench, Operator, PATIENCE, at, converts, training};
 use crate::facts::said_once;
 
 const SECRET: &str = "mxjob-webhook";
@@ -79,14 +79,7 @@ impl Pair {
             operator.says("caches are complete").await?;
         }
         bench.create(&training("digits", 1, 1)).await?;
-        until("the server to convert", PATIENCE, || async {
-            let older = at(&bench.client, &bench.namespace, "v1beta1");
-            Ok(match older.get("digits").await {
-                Ok(_) => Seen::Done(()),
-                Err(error) => Seen::NotYet(error.to_string()),
-            })
-        })
-        .await?;
+        converts(&bench, "digits").await?;
         let secrets = Api::namespaced(bench.client.clone(), &bench.namespace);
         Ok(Self {
             bench,

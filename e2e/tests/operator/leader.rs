@@ -10,7 +10,7 @@ use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, LEASE, Operator, PATIENCE, at, training};
+use crate::bench::{Bench, LEASE, Operator, PATIENCE, converts, training};
 use crate::facts::{each_pod_once, said_once};
 
 const LEADS: &str = "this operator leads";
@@ -128,14 +128,7 @@ async fn a_standby_converts() -> Result<()> {
     let standby = Operator::start_beside(&kubeconfig, &bench.namespace, &webhook)?;
     standby.says("its conversion is pointed here").await?;
     bench.create(&training("digits", 1, 1)).await?;
-    until("the server to convert", PATIENCE, || async {
-        let older = at(&bench.client, &bench.namespace, "v1beta1");
-        Ok(match older.get("digits").await {
-            Ok(_) => Seen::Done(()),
-            Err(error) => Seen::NotYet(error.to_string()),
-        })
-    })
-    .await?;
+    converts(&bench, "digits").await?;
     ensure!(standing(&standby).await? == (200, false));
     let mut sent = writes(&bench, &plane, &standby).await?;
     sent.retain(|event| event["objectRef"]["resource"] != "secrets");
@@ -182,8 +175,11 @@ async fn a_lease_that_somebody_edits_or_deletes_is_put_right() -> Result<()> {
     Ok(())
 }
 
+/// The binding of what [`allow`] allows.
+pub(crate) const OPERATOR_BINDING: &str = "operator";
+
 /// What an operator of one namespace is allowed there.
-async fn allow(bench: &Bench, more: &[Value]) -> Result<()> {
+pub(crate) async fn allow(bench: &Bench, more: &[Value]) -> Result<()> {
     let all = json!(["create", "get", "list", "watch", "patch", "delete"]);
     let mut rules = vec![
         json!({"apiGroups": ["kubeflow.org"], "resources": ["mxjobs", "mxjobs/status"], "verbs": all}),
@@ -198,7 +194,7 @@ async fn allow(bench: &Bench, more: &[Value]) -> Result<()> {
     });
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-        "metadata": {"name": "operator"},
+        "metadata": {"name": OPERATOR_BINDING},
         "roleRef": {"apiGroup": group, "kind": "Role", "name": "operator"},
         "subjects": [{"kind": "User", "name": User::Operator.name(), "apiGroup": group}],
     });
@@ -207,7 +203,7 @@ async fn allow(bench: &Bench, more: &[Value]) -> Result<()> {
     granted.patch("operator", &how, &Patch::Apply(role)).await?;
     let bindings: Api<RoleBinding> = Api::namespaced(bench.client.clone(), &bench.namespace);
     let binding = Patch::Apply(binding);
-    bindings.patch("operator", &how, &binding).await?;
+    bindings.patch(OPERATOR_BINDING, &how, &binding).await?;
     Ok(())
 }
 

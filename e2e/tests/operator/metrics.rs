@@ -14,7 +14,7 @@ use serde_json::json;
 
 /// What a scrape says: the value of each series.
 #[derive(Debug)]
-struct Scrape {
+pub(crate) struct Scrape {
     series: BTreeMap<String, f64>,
     text: String,
 }
@@ -59,7 +59,7 @@ impl Scrape {
         Ok(Self { series, text })
     }
 
-    fn value(&self, key: &str) -> Option<f64> {
+    pub(crate) fn value(&self, key: &str) -> Option<f64> {
         self.series.get(key).copied()
     }
 
@@ -93,7 +93,7 @@ impl Scrape {
 }
 
 /// Waits for a scrape of which that is true.
-async fn scraped(
+pub(crate) async fn scraped(
     address: SocketAddr,
     what: &str,
     is_so: impl Fn(&Scrape) -> bool,

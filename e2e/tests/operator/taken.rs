@@ -69,7 +69,7 @@ async fn a_name_that_is_taken_stalls_the_job_until_it_is_free() -> Result<()> {
     bench.create(&training("digits", 1, 1)).await?;
 
     operator
-        .says(r#"action="create pod digits-worker-0""#)
+        .says("create pod: digits-worker-0 already exists")
         .await?;
     let message = bench.event("FailedCreatePod").await?;
     assert!(message.contains("digits-worker-0"), "{message}");

@@ -137,3 +137,45 @@ async fn a_role_that_is_null_is_dropped_by_the_server_before_any_rule() -> Resul
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn of_both_spellings_of_the_cleanup_policy_each_version_hears_its_own() -> Result<()> {
+    let world = World::new("spelling").await?;
+    let [own, other] = ["cleanupPodPolicy", "cleanPodPolicy"];
+    for (name, policies, wanted) in [
+        ("both", json!({own: "None", other: "Running"}), "None"),
+        ("other", json!({other: "Running"}), "All"),
+    ] {
+        let mut manifest = sample("kubeflow-v1alpha1-dist.yaml")?;
+        manifest.metadata.name = Some(name.to_owned());
+        let policies = policies.as_object().context("no policies")?;
+        for (spelling, policy) in policies {
+            manifest.data["spec"][spelling] = policy.clone();
+        }
+        world
+            .at("v1alpha1")
+            .create(&PostParams::default(), &manifest)
+            .await?;
+        let stored = world.at("v1").get(name).await?;
+        ensure!(
+            *field(&stored, "/spec/cleanPodPolicy") == wanted,
+            "{name}: {stored:?}"
+        );
+        let shown = world.at("v1alpha1").get(name).await?;
+        // Without one of its own it is as it was written.
+        let wanted = if policies.contains_key(own) {
+            json!(wanted)
+        } else {
+            Value::Null
+        };
+        ensure!(
+            *field(&shown, "/spec/cleanupPodPolicy") == wanted,
+            "{name}: {shown:?}"
+        );
+        ensure!(
+            field(&shown, "/spec/cleanPodPolicy").is_null(),
+            "{name}: {shown:?}"
+        );
+    }
+    Ok(())
+}

@@ -54,6 +54,12 @@ impl Structure {
         problems
     }
 
+    /// Drops the fields that the schema does not have, as the API server does. The status is not looked
+    /// at.
+    pub fn prune(&self, object: &mut Value) {
+        prune(&self.root, object);
+    }
+
     /// Says what the object is when it is not ours. Items of a list need not say what they are.
     fn identity(&self, fields: &Map<String, Value>, problems: &mut Vec<Problem>) {
         let names = self.table.crd;
@@ -81,6 +87,31 @@ fn walked(table: &'static RoleTable, version: Version) -> JSONSchemaProps {
     fields.insert("metadata".to_owned(), schema::metadata());
     fields.insert("status".to_owned(), JSONSchemaProps::default());
     root
+}
+
+fn prune(schema: &JSONSchemaProps, value: &mut Value) {
+    let values = match &schema.additional_properties {
+        Some(JSONSchemaPropsOrBool::Schema(values)) => Some(&**values),
+        _ => None,
+    };
+    match (value, &schema.items) {
+        (Value::Object(fields), _) => {
+            if let Some(known) = schema.properties.as_ref().filter(|_| values.is_none()) {
+                fields.retain(|key, _| known.contains_key(key));
+            }
+            let known = schema.properties.as_ref();
+            for (key, value) in fields {
+                let named = known.and_then(|known| known.get(key));
+                if let Some(schema) = named.or(values) {
+                    prune(schema, value);
+                }
+            }
+        }
+        (Value::Array(items), Some(JSONSchemaPropsOrArray::Schema(each))) => {
+            items.iter_mut().for_each(|item| prune(each, item));
+        }
+        _ => {}
+    }
 }
 
 fn walk(schema: &JSONSchemaProps, value: &Value, path: Path<'_>, problems: &mut Vec<Problem>) {

@@ -39,10 +39,15 @@ impl Ports {
         Self(fields.filter_map(port).collect())
     }
 
+    /// The number of the job's port of a role, whatever the ports of its container are called.
+    pub(crate) fn given(&self, id: RoleId) -> Option<u16> {
+        self.0.get(&id).copied()
+    }
+
     /// The job's port of a role, where its container names none.
     pub(crate) fn port(&self, table: &RoleTable, id: RoleId) -> Port {
         let port = table.role(id).port.unwrap_or(table.port);
-        let number = self.0.get(&id).copied().unwrap_or(port.number);
+        let number = self.given(id).unwrap_or(port.number);
         Port { number, ..port }
     }
 }
@@ -93,27 +98,23 @@ impl Place {
         let Some(ports) = self.ports(template) else {
             return;
         };
+        // Two of one number no container may have.
+        let is_there = ports.iter().any(|one| serves(one, number));
         match ports.iter_mut().find(|one| self.is_named(one)) {
-            Some(Value::Object(named)) => {
+            Some(Value::Object(named)) if !is_there => {
                 named.insert("containerPort".to_owned(), number.into());
             }
-            _ => self.listen(ports, number),
+            Some(_) => {}
+            None => self.listen(ports, number),
         }
     }
 
     /// A port of that number serves, under whatever name its user has given it: probes and others may ask
     /// for it by that name.
     fn listen(&self, ports: &mut Vec<Value>, number: i64) {
-        let same = ports
-            .iter_mut()
-            .filter_map(Value::as_object_mut)
-            .find(|one| {
-                let protocol = one.get("protocol").filter(|protocol| !protocol.is_null());
-                one.get("containerPort").and_then(Value::as_i64) == Some(number)
-                    && protocol.is_none_or(|protocol| protocol == "TCP")
-            });
+        let same = ports.iter_mut().find(|one| serves(one, number));
         let name = self.port.name;
-        match same {
+        match same.and_then(Value::as_object_mut) {
             Some(same) => {
                 if same.get("name").is_none_or(Value::is_null) {
                     same.insert("name".to_owned(), name.into());
@@ -135,4 +136,11 @@ impl Place {
     fn is_named(&self, port: &Value) -> bool {
         port.get("name").and_then(Value::as_str) == Some(self.port.name)
     }
+}
+
+/// Whether a port of a container is of that number.
+fn serves(port: &Value, number: i64) -> bool {
+    let protocol = port.get("protocol").filter(|protocol| !protocol.is_null());
+    port.get("containerPort").and_then(Value::as_i64) == Some(number)
+        && protocol.is_none_or(|protocol| protocol == "TCP")
 }

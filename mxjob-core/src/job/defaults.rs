@@ -86,13 +86,13 @@ fn roles(
         let id = table
             .find(key)
             .ok_or_else(|| Problem::error(path, "unknown replica type"))?;
-        roles.push(role(table, id, replicas, ports.port(table, id)));
+        roles.push(role(table, id, replicas, ports));
     }
     roles.sort_by_key(|role| role.id);
     Ok(roles)
 }
 
-fn role(table: &'static RoleTable, id: RoleId, spec: &ReplicaSpec, port: Port) -> RoleSpec {
+fn role(table: &'static RoleTable, id: RoleId, spec: &ReplicaSpec, ports: &Ports) -> RoleSpec {
     let role = table.role(id);
     let annotations = spec
         .template
@@ -106,7 +106,8 @@ fn role(table: &'static RoleTable, id: RoleId, spec: &ReplicaSpec, port: Port) -
     let port = job_port(
         &mut template,
         role.container.unwrap_or(table.container),
-        port,
+        ports.port(table, id),
+        ports.given(id).is_some(),
     );
     RoleSpec {
         id,
@@ -126,8 +127,8 @@ fn role(table: &'static RoleTable, id: RoleId, spec: &ReplicaSpec, port: Port) -
 }
 
 /// Makes sure that the job's container has the job's port, and says its number: the user's port of
-/// that name, else the user's port of that number, else one is added.
-fn job_port(template: &mut PodTemplateSpec, container: &str, port: Port) -> u16 {
+/// that name unless it is known `by_number`, else the user's port of that number, else one is added.
+fn job_port(template: &mut PodTemplateSpec, container: &str, port: Port, by_number: bool) -> u16 {
     let containers = template.spec.as_mut().map(|spec| &mut spec.containers);
     let Some(container) = containers
         .into_iter()
@@ -138,7 +139,7 @@ fn job_port(template: &mut PodTemplateSpec, container: &str, port: Port) -> u16 
     };
     if let Some(named) = ports(container)
         .iter()
-        .find(|one| one.name.as_deref() == Some(port.name))
+        .find(|one| one.name.as_deref() == Some(port.name) && !by_number)
     {
         return u16::try_from(named.container_port).unwrap_or(port.number);
     }

@@ -70,12 +70,14 @@ pub fn crd(table: &'static RoleTable) -> CustomResourceDefinition {
 }
 
 fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefinitionVersion {
+    let mut schema = of(table, version);
+    template::open(&mut schema, version);
     CustomResourceDefinitionVersion {
         name: version.name_in(table).to_owned(),
         served: true,
         storage: version == Version::stored(table),
         schema: Some(CustomResourceValidation {
-            open_api_v3_schema: Some(of(table, version)),
+            open_api_v3_schema: Some(schema),
         }),
         subresources: Some(CustomResourceSubresources {
             status: Some(CustomResourceSubresourceStatus(serde_json::json!({}))),
@@ -87,7 +89,8 @@ fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefi
     }
 }
 
-/// The schema of the whole object at a version.
+/// The schema of the whole object at a version, as `lint` and the operator check it. What the
+/// definition has of it knows less ([`template::open`]).
 pub(crate) fn of(table: &'static RoleTable, version: Version) -> JSONSchemaProps {
     match version {
         Version::V1Alpha1 => older::v1alpha1(table),

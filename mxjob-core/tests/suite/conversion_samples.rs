@@ -238,6 +238,32 @@ fn a_port_that_has_a_name_keeps_it_and_is_the_jobs_by_its_number() {
     assert_eq!(to(Version::V1, &view), stored);
 }
 
+// contract: 12.44
+#[test]
+fn another_port_of_the_jobs_ports_name_stays_what_it_is() {
+    let web = json!({"name": "web", "containerPort": 9000});
+    let other = json!({"name": "mxjob-port", "containerPort": 9002});
+    for ports in [json!([web, other]), json!([other, web])] {
+        let written = with_ports(ports.clone());
+        let stored = to(Version::V1, &written);
+        let worker = Job::read(TABLE, &stored).spec.unwrap().roles.remove(0);
+        assert_eq!(worker.port, 9000, "{ports}");
+        let pod = worker.template.spec.as_ref().unwrap();
+        assert_eq!(json!(pod.containers[0].ports), ports);
+        let view = to(Version::V1Alpha1, &stored);
+        assert_eq!(view["spec"]["replicaSpecs"], {
+            let mut list = written["spec"]["replicaSpecs"].clone();
+            list[0]["replicas"] = json!(1);
+            list
+        });
+        assert_eq!(to(Version::V1, &view), stored);
+    }
+    // One that nobody else has is made the number that the entry gives.
+    let stored = to(Version::V1, &with_ports(json!([other])));
+    let worker = Job::read(TABLE, &stored).spec.unwrap().roles.remove(0);
+    assert_eq!(worker.port, 9000);
+}
+
 // promise: P29
 #[test]
 fn every_cleanup_policy_has_its_like() {

@@ -7,8 +7,8 @@ use mxjob_core::RoleTable;
 use mxjob_core::schema::WEBHOOK_NAMESPACE;
 
 use super::{UNUSABLE, output};
-use crate::controller::namespace;
-use crate::rights::Install;
+use crate::controller::{namespace, object_name};
+use crate::rights::{Install, LEASE, SECRET};
 
 /// The operator whose roles are asked for, in its own flags.
 #[derive(Args, Clone, Debug)]
@@ -28,6 +28,24 @@ pub(super) struct RbacArgs {
     /// The namespace that the operator itself is in, where its service account mxjob-operator is
     #[arg(long, value_parser = namespace, default_value = WEBHOOK_NAMESPACE, value_name = "NAME")]
     own_namespace: String,
+
+    /// Of one that is elected by the lease of that name
+    #[arg(
+        long,
+        alias = "leader-election-id",
+        value_parser = object_name,
+        default_value = LEASE,
+        value_name = "NAME"
+    )]
+    lease_name: String,
+
+    /// Of one that keeps its webhook's certificate in the Secret of that name
+    #[arg(long, value_parser = object_name, default_value = SECRET, value_name = "NAME")]
+    webhook_secret: String,
+
+    /// Of one that never writes that Secret
+    #[arg(long)]
+    webhook_secret_read_only: bool,
 }
 
 /// Prints the roles and their bindings.
@@ -43,6 +61,9 @@ pub(super) fn run(args: &RbacArgs, apis: &[&'static RoleTable]) -> ExitCode {
         namespaces: &namespaces,
         own: &args.own_namespace,
         installs: args.install_crds,
+        lease: &args.lease_name,
+        secret: &args.webhook_secret,
+        read_only: args.webhook_secret_read_only,
     };
     let objects = install.objects();
     let texts: Result<Vec<_>, _> = objects.iter().map(serde_saphyr::to_string).collect();

@@ -191,7 +191,7 @@ fn lifetime(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads the name of an object.
-fn object_name(name: &str) -> Result<String, &'static str> {
+pub(crate) fn object_name(name: &str) -> Result<String, &'static str> {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let part = |part: &str| {
         part.bytes().all(|byte| letter(byte) || byte == b'-')

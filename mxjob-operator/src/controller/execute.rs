@@ -10,12 +10,12 @@ use kube::api::DeleteParams;
 use mxjob_core::Job;
 use mxjob_core::job::{Attempt, Replica};
 use mxjob_core::plan::{Action, ConfigMapView, ServiceView, Target};
-use mxjob_core::role::Children;
 use mxjob_core::wiring::{self, Addresses, Wiring, names};
 use tokio::time::Instant;
 
 use super::cluster::Refusal;
 use super::key::JobKey;
+use super::log;
 use super::reconcile::Operator;
 use super::stranger::{Id, Stranger};
 use super::throttle::Permit;
@@ -47,7 +47,7 @@ impl Tally {
 }
 
 /// What an action came to.
-enum Outcome {
+pub(super) enum Outcome {
     /// It is done now.
     Done,
     /// It was done already.
@@ -95,7 +95,13 @@ pub(super) async fn execute(
     }
     if tally.done > 0 {
         let (done, left) = (tally.done, tally.left);
-        tracing::info!(namespace = %key.namespace, job = %key.name, done, left, "plan carried out");
+        tracing::debug!(
+            namespace = %key.namespace,
+            job = %key.name,
+            done,
+            left,
+            "plan carried out"
+        );
     }
     tally
 }
@@ -133,7 +139,7 @@ impl Worker<'_> {
                 Outcome::Failed(_) => tally.failed += 1,
                 Outcome::Done | Outcome::Already | Outcome::Taken(_) => tally.done += 1,
             }
-            self.tell(action, outcome, unsaid);
+            self.tell(action, &outcome, unsaid);
         }
     }
 
@@ -314,55 +320,19 @@ impl Worker<'_> {
         )))
     }
 
-    fn tell(&self, action: &Action, outcome: Outcome, unsaid: &mut Unsaid) {
-        let (namespace, job) = (&self.key.namespace, &self.key.name);
-        let request = || words(action, self.job);
-        let event = match outcome {
+    fn tell(&self, action: &Action, outcome: &Outcome, unsaid: &mut Unsaid) {
+        let is_news = matches!(outcome, Outcome::Failed(refusal) if unsaid.is_news(refusal));
+        log::tell(self.key, self.job, action, outcome, is_news);
+        let result = match outcome {
             Outcome::Already => return,
-            Outcome::Done => {
-                tracing::debug!(%namespace, %job, action = request(), "done");
-                unsaid.wave.add(self.job, action, Ok(()))
-            }
-            Outcome::Taken(message) => {
-                tracing::warn!(%namespace, %job, action = request(), "{message}");
-                unsaid.wave.add(self.job, action, Err(&message))
-            }
-            Outcome::Failed(refusal) => {
-                if unsaid.is_news(&refusal) {
-                    tracing::warn!(%namespace, %job, action = request(), error = %refusal, "refused");
-                } else {
-                    tracing::debug!(%namespace, %job, action = request(), error = %refusal, "refused");
-                }
-                if !refusal.is_final() {
-                    return;
-                }
-                unsaid.wave.add(self.job, action, Err(&refusal.to_string()))
-            }
+            Outcome::Failed(refusal) if !refusal.is_final() => return,
+            Outcome::Done => Ok(()),
+            Outcome::Taken(message) => Err(message.clone()),
+            Outcome::Failed(refusal) => Err(refusal.to_string()),
         };
-        if let Some(event) = event {
+        let result = result.as_ref().map(|()| ()).map_err(String::as_str);
+        if let Some(event) = unsaid.wave.add(self.job, action, result) {
             self.operator.recorder.tell(self.job, event);
         }
     }
-}
-
-/// The action, for the log.
-fn words(action: &Action, job: &Job) -> String {
-    let is_batch = job.table.children() == Children::Jobs;
-    let what = match action {
-        Action::CreatePod(..) if is_batch => "create job",
-        Action::DeletePod(_) if is_batch => "delete job",
-        Action::StopPod(_) => "suspend job",
-        Action::CreateService(_) | Action::CreateJobService => "create service",
-        Action::CreateConfigMap => "create config map",
-        Action::CreatePod(..) => "create pod",
-        Action::LabelPod(..) => "label pod",
-        Action::LabelPodOfJob(..) => "label the pod of job",
-        Action::AdoptPod(..) => "adopt pod",
-        Action::AdoptService(..) => "adopt service",
-        Action::DeletePod(_) => "delete pod",
-        Action::DeleteService(_) => "delete service",
-        Action::DeleteConfigMap(_) => "delete config map",
-        Action::DeleteJob => "delete job",
-    };
-    format!("{what} {}", action.object(job))
 }

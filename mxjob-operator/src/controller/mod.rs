@@ -15,6 +15,7 @@ mod home;
 mod key;
 mod lead;
 mod limit;
+mod log;
 mod metrics;
 mod queue;
 mod raw;
@@ -46,7 +47,7 @@ use tokio::net::TcpListener;
 pub(crate) use args::{LogFormat, OperatorArgs};
 pub(crate) use stop::Stop;
 
-pub(crate) use args::namespace;
+pub(crate) use args::{namespace, object_name};
 
 use crate::manifest::ConfigError;
 use crate::telemetry;

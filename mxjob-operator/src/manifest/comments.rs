@@ -188,17 +188,24 @@ fn read(lines: &[(u64, &str)], document: &Document) -> (Vec<Comment>, Vec<String
     let (mut comments, mut pending) = (Vec::new(), Vec::new());
     // How far the lines of a block of text are indented at least.
     let mut block: Option<usize> = None;
+    // Of a quoted text of several lines.
+    let mut quote: Option<char> = None;
     for (at, (number, line)) in own.iter().enumerate() {
         let blank = line.trim().is_empty();
         if blank || block.is_some_and(|least| indent(line) >= least) {
             continue;
         }
         block = None;
+        if quote.is_some() {
+            quote = beside(line, quote).1;
+            continue;
+        }
         if line.trim_start().starts_with('#') {
             pending.push(line.trim().to_owned());
             continue;
         }
-        let beside = beside(line);
+        let (beside, open) = beside(line, None);
+        quote = open;
         if is_block_header(line, beside) {
             let mut below = own.iter().skip(at + 1).map(|(_, line)| line);
             let below = below.find(|line| !line.trim().is_empty());
@@ -248,9 +255,10 @@ fn is_marker(line: &str) -> bool {
     })
 }
 
-/// The comment at the end of a line with something else in it.
-fn beside(line: &str) -> Option<&str> {
-    let (mut quote, mut before) = (None, ' ');
+/// The comment at the end of a line with something else in it, and the quote that is open at its end;
+/// `quote`: at its beginning.
+fn beside(line: &str, mut quote: Option<char>) -> (Option<&str>, Option<char>) {
+    let mut before = ' ';
     let mut chars = line.char_indices().peekable();
     while let Some((at, char)) = chars.next() {
         match (quote, char) {
@@ -258,12 +266,18 @@ fn beside(line: &str) -> Option<&str> {
             (Some(open), close) if open == close => quote = None,
             // Elsewhere it is a character like others.
             (None, '"' | '\'') if " [{,'".contains(before) => quote = Some(char),
-            (None, '#') if before == ' ' => return line.get(at..),
+            (None, '#') if before == ' ' => return (line.get(at..), None),
             _ => {}
         }
         before = if char == '\t' { ' ' } else { char };
     }
-    None
+    // A plain text may have one that nothing closes.
+    let said = quote.and_then(|quote| line.rsplit_once(quote));
+    let begins = said.is_none_or(|(said, _)| {
+        let said = said.trim_end();
+        said.is_empty() || said.ends_with([':', '-', '[', '{', ',', '"', '\''])
+    });
+    (None, quote.filter(|_| begins))
 }
 
 /// Whether the lines below are text to the letter.

@@ -1,6 +1,7 @@
 //! Jobs of an older version: judged as what they are, and then as what they are at v1.
 
 use mxjob_core::api::Version;
+use mxjob_core::check::Structure;
 use mxjob_core::problem::Problem;
 use mxjob_core::{RoleTable, check, conversion};
 use serde_json::Value;
@@ -28,6 +29,8 @@ pub(super) fn judge(
     });
     problems.extend(nameless(name.as_deref()));
     check::drop_nulls(object);
+    // It was told that they are ignored; no other version is to be blamed for them.
+    Structure::of(table, version).prune(object);
     if problems.iter().any(Problem::is_error) {
         return problems;
     }

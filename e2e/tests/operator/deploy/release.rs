@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -11,12 +12,15 @@ use tempfile::TempDir;
 
 use super::{folder, printed};
 
-fn release(to: &Path) -> Result<Output> {
-    let program = env!("CARGO_BIN_EXE_e2e-mxjob");
+fn release_of(program: &Path, to: &Path) -> Result<Output> {
     let script = Command::new(folder("release.sh"))
-        .args([Path::new(program), to])
+        .args([program, to])
         .output();
     script.context("cannot run the script")
+}
+
+fn release(to: &Path) -> Result<Output> {
+    release_of(Path::new(env!("CARGO_BIN_EXE_e2e-mxjob")), to)
 }
 
 /// The crates of the program, name and version, as Cargo lists them.
@@ -90,5 +94,20 @@ fn a_release_is_whole_and_its_bill_of_materials_names_every_crate() -> Result<()
     let said = String::from_utf8_lossy(&again.stderr);
     ensure!(again.status.code() == Some(2), "{again:?}");
     ensure!(said.contains("has something in it"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn a_program_of_another_version_than_the_folders_is_no_release() -> Result<()> {
+    let place = TempDir::new()?;
+    let other = place.path().join("mxjob");
+    fs::write(&other, "#!/bin/sh\necho mxjob 0.0.9\n")?;
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755))?;
+    let made = place.path().join("dist");
+    let refused = release_of(&other, &made)?;
+    let said = String::from_utf8_lossy(&refused.stderr);
+    ensure!(refused.status.code() == Some(2), "{refused:?}");
+    ensure!(said.contains("is of version 0.0.9"), "{said}");
+    ensure!(!made.exists());
     Ok(())
 }

@@ -28,7 +28,8 @@ pub(crate) struct History {
     pub(crate) rescales: i32,
     /// Changes of the runtime id.
     pub(crate) renames: i32,
-    /// The answer to the creation of a pod was lost: nobody knows of it until the watch tells.
+    /// The answer to the creation of a pod was lost, or is too old to be believed: nobody knows of it until
+    /// the watch tells.
     pub(crate) unheard: bool,
     /// Replicas that ended well at some time.
     pub(crate) succeeded: BTreeSet<Replica>,
@@ -50,7 +51,8 @@ impl History {
     /// Pods may come to light that the job does not know to be over, or go that it does not know to go.
     fn has_blind_spot(&self, status: &JobStatus) -> bool {
         self.wiped
-            || (self.hidden && self.renames > 0)
+            // Of two leaders one has not heard of the new names.
+            || ((self.hidden || self.rivals) && self.renames > 0)
             || ((self.hidden || self.rivals)
                 && status.condition(ConditionType::Suspended).is_some())
     }

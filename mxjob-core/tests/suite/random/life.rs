@@ -154,7 +154,10 @@ impl<'a> Life<'a> {
                 let who = one(who);
                 self.leaders[who].look_at_strangers(&self.cluster);
             }
-            Op::Expire(who) => self.leaders[one(who)].expire(),
+            Op::Expire(who) => {
+                self.leaders[one(who)].expire();
+                self.history.unheard = true;
+            }
             Op::Crash(who, fault) => {
                 let who = one(who);
                 self.step(who, fault)?;

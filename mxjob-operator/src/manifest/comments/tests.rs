@@ -118,7 +118,7 @@ fn a_sign_in_a_value_is_none() {
         ("a:\t# c", Some("# c")),
         ("a: 'b", None),
     ] {
-        assert_eq!(beside(line), wanted, "{line}");
+        assert_eq!(beside(line, None).0, wanted, "{line}");
     }
     for (line, wanted) in [
         ("a: |", true),
@@ -128,6 +128,30 @@ fn a_sign_in_a_value_is_none() {
         ("a: |b", false),
         ("a: 'x |", true),
     ] {
-        assert_eq!(is_block_header(line, beside(line)), wanted, "{line}");
+        assert_eq!(
+            is_block_header(line, beside(line, None).0),
+            wanted,
+            "{line}"
+        );
     }
+}
+
+#[test]
+fn a_quoted_text_of_several_lines_has_none() {
+    let list = LIST.replace(
+        "  - it's # said",
+        "  - \"one # two\n            # three\n            four\"\n          - 'it''s\n            # five'\n          \
+         - it's # said",
+    );
+    let text = carried(&list.replace("\"a # b\"", "\"a-b\""), Version::V1);
+    let comments = |text: &str| {
+        let lines = text.lines().map(str::trim);
+        let lines = lines.filter(|line| line.starts_with("# ") && !line.contains("neither"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for word in ["# three", "# five"] {
+        assert!(!comments(&text).iter().any(|line| line == word), "{text}");
+    }
+    assert!(text.contains("# said"), "{text}");
+    assert!(text.contains("one # two # three four"), "{text}");
 }
