@@ -40,7 +40,7 @@ fn the_definition_leaves_the_same_parts_of_a_template_open_at_each_version_and_l
             edit(&mut known, &path, &mut |node| {
                 fields = node.properties.iter().flatten().count();
             });
-            assert!(fields > 1, "{version}: {field} has {fields} fields");
+            assert!(fields > 0, "{version}: there is no {field}");
         }
         let mut versions = definition.spec.versions.iter();
         let served = versions.find(|served| served.name == version.name_in(MxRole::TABLE));
