@@ -21,31 +21,43 @@ const LEASE: &str = "mxjob-operator";
 /// What all have that no flow of their own is for.
 const OTHERS: [&str; 2] = ["service-accounts", "workload-low"];
 
+const OWN: [&str; 2] = ["mxjob-operator", "mxjob-operator"];
+const LEADERS: [&str; 2] = ["mxjob-operator-lease", "leader-election"];
+
 /// Requests of the operator's, and by which flow schema and at which priority level they are answered.
-const REQUESTS: [(&str, [&str; 2]); 6] = [
+const REQUESTS: [(&str, &str, [&str; 2]); 9] = [
     (
+        "GET",
         "/apis/coordination.k8s.io/v1/namespaces/mxjob-system/leases/mxjob-operator",
-        ["mxjob-operator-lease", "leader-election"],
+        LEADERS,
     ),
     (
+        "PATCH",
+        "/apis/coordination.k8s.io/v1/namespaces/mxjob-system/leases/mxjob-operator",
+        LEADERS,
+    ),
+    (
+        "POST",
+        "/apis/coordination.k8s.io/v1/namespaces/mxjob-system/leases",
+        LEADERS,
+    ),
+    (
+        "GET",
         "/apis/coordination.k8s.io/v1/namespaces/default/leases/mxjob-operator",
-        ["mxjob-operator", "mxjob-operator"],
+        OWN,
     ),
-    (
-        "/api/v1/namespaces/default/pods",
-        ["mxjob-operator", "mxjob-operator"],
-    ),
-    ("/api/v1/pods", ["mxjob-operator", "mxjob-operator"]),
-    (
-        "/apis/kubeflow.org/v1/mxjobs?limit=1",
-        ["mxjob-operator", "mxjob-operator"],
-    ),
-    ("/version", ["mxjob-operator", "mxjob-operator"]),
+    ("GET", "/api/v1/namespaces/default/pods", OWN),
+    ("POST", "/api/v1/namespaces/default/pods", OWN),
+    ("GET", "/api/v1/pods", OWN),
+    ("GET", "/apis/kubeflow.org/v1/mxjobs?limit=1", OWN),
+    ("GET", "/version", OWN),
 ];
 
 /// Flow schema and priority level by which the server answers a request.
-async fn seat(client: &Client, path: &str) -> Result<[String; 2]> {
-    let answer = client.send(Request::get(path).body(Body::empty())?).await?;
+async fn seat(client: &Client, method: &str, path: &str) -> Result<[String; 2]> {
+    let request = Request::builder().method(method).uri(path);
+    // It is told before the request is looked at any further.
+    let answer = client.send(request.body(Body::empty())?).await?;
     let header = |what: &str| -> Result<String> {
         let name = format!("x-kubernetes-pf-{what}-uid");
         let value = answer.headers().get(&name).with_context(|| name.clone())?;
@@ -55,8 +67,8 @@ async fn seat(client: &Client, path: &str) -> Result<[String; 2]> {
 }
 
 /// The same in names.
-async fn named(client: &Client, of: &Client, path: &str) -> Result<[String; 2]> {
-    let [schema, level] = seat(of, path).await?;
+async fn named(client: &Client, of: &Client, method: &str, path: &str) -> Result<[String; 2]> {
+    let [schema, level] = seat(of, method, path).await?;
     let name = async |kind: &str, uid: &str| -> Result<String> {
         let kind = GroupVersionKind::gvk("flowcontrol.apiserver.k8s.io", "v1", kind);
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
@@ -99,8 +111,8 @@ async fn the_operators_requests_have_seats_of_their_own() -> Result<()> {
         }
     }
     let own = plane.client_of(NAMESPACE, ACCOUNT).await?;
-    for (path, _) in REQUESTS {
-        let before = named(&client, &own, path).await?;
+    for (method, path, _) in REQUESTS {
+        let before = named(&client, &own, method, path).await?;
         ensure!(before == OTHERS, "{path}: {before:?} already");
     }
 
@@ -109,9 +121,10 @@ async fn the_operators_requests_have_seats_of_their_own() -> Result<()> {
         apply(&client, &object, How::Keep).await?;
     }
     // The server learns of them by a watch of its own.
-    for (path, wanted) in REQUESTS {
-        until(&format!("{path} at {wanted:?}"), PATIENCE, || async {
-            let now = named(&client, &own, path).await?;
+    for (method, path, wanted) in REQUESTS {
+        let what = format!("{method} {path} at {wanted:?}");
+        until(&what, PATIENCE, || async {
+            let now = named(&client, &own, method, path).await?;
             Ok(if now == wanted {
                 Seen::Done(())
             } else {
@@ -122,13 +135,12 @@ async fn the_operators_requests_have_seats_of_their_own() -> Result<()> {
     }
     let bench = Bench::new(&plane, "fairness").await?;
     let another = plane.client_of(&bench.namespace, "default").await?;
-    let theirs = named(&client, &another, "/api/v1/pods").await?;
+    let theirs = named(&client, &another, "GET", "/api/v1/pods").await?;
     ensure!(theirs == OTHERS, "another account: {theirs:?}");
 
     // All that it asks for while it takes the lead and a job starts.
-    let [(_, lease), _, (_, rest), ..] = REQUESTS;
-    let (others, leases) = (begun(&client, OTHERS).await?, begun(&client, lease).await?);
-    let before = begun(&client, rest).await?;
+    let others = begun(&client, OTHERS).await?;
+    let (leases, rest) = (begun(&client, LEADERS).await?, begun(&client, OWN).await?);
     let kubeconfig = plane.kubeconfig_of(NAMESPACE, ACCOUNT).await?;
     let arguments = ["--own-namespace", NAMESPACE, "--lease-name", LEASE];
     let operator = Operator::start_of(&kubeconfig, &arguments)?;
@@ -136,9 +148,9 @@ async fn the_operators_requests_have_seats_of_their_own() -> Result<()> {
     bench.create(&training("digits", 1, 1)).await?;
     bench.event("SuccessfulCreatePod").await?;
     bench.pods(3).await?;
-    ensure!(begun(&client, lease).await? >= leases + 2.0, "the lease");
+    ensure!(begun(&client, LEADERS).await? >= leases + 2.0, "the lease");
     // At least the pods, their services, and watches.
-    ensure!(begun(&client, rest).await? >= before + 9.0, "the rest");
+    ensure!(begun(&client, OWN).await? >= rest + 9.0, "the rest");
     let now = begun(&client, OTHERS).await?;
     ensure!(now <= others, "{now} elsewhere, before {others}");
     Ok(())
