@@ -20,9 +20,10 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use bench::{Bench, Operator, at, training, with};
+use bench::{Bench, Operator, at, count, training, with};
 use e2e::ControlPlane;
 use e2e::deadline::{Seen, until};
+use e2e::usage::Usage;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::ResourceExt as _;
@@ -246,16 +247,6 @@ fn rate(objects: usize, start: Instant) -> f64 {
     f64::from(u32::try_from(objects).unwrap_or(u32::MAX)) / start.elapsed().as_secs_f64()
 }
 
-/// How many there are; costs the server a page of one.
-async fn count<K>(api: &Api<K>) -> Result<u32>
-where
-    K: Clone + std::fmt::Debug + serde::de::DeserializeOwned,
-{
-    let page = api.list_metadata(&ListParams::default().limit(1)).await?;
-    let rest = page.metadata.remaining_item_count.unwrap_or_default();
-    Ok(u32::try_from(rest)? + u32::try_from(page.items.len())?)
-}
-
 /// Waits until there are so many pods.
 async fn pods_there(bench: &Bench, wanted: u32) -> Result<()> {
     until(&format!("{wanted} pods"), PATIENCE, || async {
@@ -328,30 +319,19 @@ async fn memory(plane: &ControlPlane) -> Result<()> {
         bench.create(&with(manifest, shared.clone())).await?;
     }
     pods_there(&bench, PODS_KNOWN).await?;
-    let made = memory_of(&operator)?;
+    let made = Usage::of(operator.pid())?;
     operator.kill()?;
     let operator = Operator::start(plane, &bench.namespace)?;
     // A job that comes after all the others were looked at.
     bench.create(&with(training("last", 0, 1), shared)).await?;
     pods_there(&bench, PODS_KNOWN + 2).await?;
-    let read = memory_of(&operator)?;
+    let read = Usage::of(operator.pid())?;
     println!("the operator's memory with 10,000 own pods, now and peak");
-    for (what, (now, peak)) in [("made by it", made), ("read at its start", read)] {
-        println!("  {what:<18} {now:>6.1} {peak:>6.1} MiB (wanted: under 64)");
+    for (what, usage) in [("made by it", made), ("read at its start", read)] {
+        let Usage { memory, peak, .. } = usage;
+        println!("  {what:<18} {memory:>6.1} {peak:>6.1} MiB (wanted: under 64)");
     }
     Ok(())
-}
-
-/// Resident memory in MiB, now and at most, of proc(5).
-fn memory_of(operator: &Operator) -> Result<(f64, f64)> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", operator.pid()))?;
-    let field = |name: &str| -> Result<f64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
-        let kib: f64 = number.context("no such line")?.parse()?;
-        Ok(kib / 1024.0)
-    };
-    Ok((field("VmRSS:")?, field("VmHWM:")?))
 }
 
 fn median(figures: &[f64]) -> f64 {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams, WatchParams};
@@ -137,6 +138,21 @@ impl ControlPlane {
     /// A kubeconfig file with the rights of `user`, for a child process.
     pub fn kubeconfig_as(&self, user: User) -> PathBuf {
         access::kubeconfig(self.folder(), user)
+    }
+
+    /// A kubeconfig file of a service account, for a child process: the account has to be there.
+    pub async fn kubeconfig_of(&self, namespace: &str, account: &str) -> Result<PathBuf> {
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client().await?, namespace);
+        let (request, how) = (TokenRequest::default(), PostParams::default());
+        let token = accounts.create_token_request(account, &how, &request);
+        let token = token.await?.status.and_then(|status| status.token);
+        let token = token.context("no token")?;
+        access::write_of_token(self.folder(), namespace, account, &token)
+    }
+
+    /// A client with the rights of a service account, bound to the calling runtime.
+    pub async fn client_of(&self, namespace: &str, account: &str) -> Result<Client> {
+        access::client(&self.kubeconfig_of(namespace, account).await?).await
     }
 
     /// The folder with everything: data, logs (`<component>.log`), kubeconfig files. It is

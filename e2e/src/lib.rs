@@ -27,6 +27,7 @@ pub mod ports;
 pub mod proxy;
 pub mod session;
 mod supervisor;
+pub mod usage;
 
 pub use control_plane::{ControlPlane, Controllers, User};
 pub use kubelet::ScriptedKubelet;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use kube::Client;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::ports;
 
@@ -63,6 +63,22 @@ pub(crate) fn write(folder: &Path, server: &str) -> Result<()> {
         fs::write(kubeconfig(folder, user), config.to_string())?;
     }
     fs::write(folder.join("tokens.csv"), tokens.join("\n")).context("cannot write tokens.csv")
+}
+
+/// Writes a kubeconfig of who has this token, once [`write`] has made the others.
+pub(crate) fn write_of_token(
+    folder: &Path,
+    namespace: &str,
+    account: &str,
+    token: &str,
+) -> Result<PathBuf> {
+    let text = fs::read_to_string(kubeconfig(folder, User::Admin))?;
+    let mut config: Value = serde_json::from_str(&text)?;
+    let user = config.pointer_mut("/users/0/user");
+    *user.context("a kubeconfig without a user")? = json!({ "token": token });
+    let file = folder.join(format!("{namespace}.{account}.kubeconfig"));
+    fs::write(&file, config.to_string())?;
+    Ok(file)
 }
 
 /// A client of the calling runtime.

@@ -32,14 +32,29 @@ pub(crate) async fn converts(bench: &Bench, job: &str) -> Result<()> {
 impl Operator {
     /// Starts one that looks after `namespace` only, and waits until the server converts by it.
     pub(crate) async fn start_converting(plane: &ControlPlane, namespace: &str) -> Result<Self> {
+        Self::start_converting_for(plane, namespace, &["--namespace", namespace]).await
+    }
+
+    /// Starts one that looks after all namespaces, `namespace` among them, and waits for the same.
+    pub(crate) async fn start_converting_all(
+        plane: &ControlPlane,
+        namespace: &str,
+    ) -> Result<Self> {
+        Self::start_converting_for(plane, namespace, &[]).await
+    }
+
+    async fn start_converting_for(
+        plane: &ControlPlane,
+        namespace: &str,
+        jobs: &[&str],
+    ) -> Result<Self> {
         let address = format!("127.0.0.1:{}", ports::free()?);
         let url = format!("https://{address}");
-        let arguments = [
-            ["--namespace", namespace],
+        let reached = [
             ["--webhook-bind-address", &address],
             ["--webhook-url", &url],
         ];
-        let operator = Self::start_with(plane, arguments.as_flattened())?;
+        let operator = Self::start_with(plane, &[jobs, reached.as_flattened()].concat())?;
         operator.says("its conversion is pointed here").await?;
         // The server reads its definitions by a watch of its own.
         let jobs = at(&plane.client().await?, namespace, "v1beta1");

@@ -7,6 +7,7 @@
 )]
 
 mod converting;
+mod counts;
 mod process;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use mxjob_core::{MXJob, MxRole, ReplicaRole as _};
 use serde_json::{Value, json};
 
 pub(crate) use converting::{at, converts};
+pub(crate) use counts::count;
 pub(crate) use process::{LEASE, Operator};
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);

@@ -67,6 +67,11 @@ impl Operator {
         Self::start_at(program, &proxy.kubeconfig(), arguments)
     }
 
+    /// Starts one whose way to the server is that of `kubeconfig`, with these arguments.
+    pub(crate) fn start_of(kubeconfig: &Path, arguments: &[&str]) -> Result<Self> {
+        Self::start_at(env!("CARGO_BIN_EXE_e2e-mxjob"), kubeconfig, arguments)
+    }
+
     /// Starts one of several for `namespace`, where they share a lease. Its way to the server is that of
     /// `kubeconfig`.
     pub(crate) fn start_beside(

@@ -1,6 +1,7 @@
 //! What installs the operator, `deploy/`: rendered by the tools that people use, and taken to a real API server.
 
 mod chart;
+mod fairness;
 mod image;
 mod jobs;
 mod release;

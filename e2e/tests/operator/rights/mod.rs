@@ -5,13 +5,11 @@ mod lives;
 mod manifest;
 
 use std::collections::BTreeSet;
-use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::until;
 use e2e::proxy::{Fault, Proxy, Rule};
 use e2e::{ControlPlane, ports};
-use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Client;
@@ -19,7 +17,6 @@ use kube::api::{Api, PostParams};
 use mxjob_core::role::apis;
 use mxjob_core::{MxRole, schema};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::bench::{Bench, LEASE, Operator, PATIENCE};
 use crate::deploy::{How, apply, rbac};
@@ -67,18 +64,7 @@ impl<'a> Guarded<'a> {
         let accounts: Api<ServiceAccount> = Api::namespaced(client, own);
         let account = serde_json::from_value(account)?;
         accounts.create(&PostParams::default(), &account).await?;
-        let (request, how) = (TokenRequest::default(), PostParams::default());
-        let token = accounts
-            .create_token_request(ACCOUNT, &how, &request)
-            .await?;
-        let token = token.status.context("no token")?.token;
-
-        let mut config: Value = serde_json::from_str(&fs::read_to_string(plane.kubeconfig())?)?;
-        config["users"][0]["user"] = json!({ "token": token });
-        let config_folder = TempDir::new()?;
-        let file = config_folder.path().join("kubeconfig");
-        fs::write(&file, config.to_string())?;
-        let proxy = Proxy::start_as(&file).await?;
+        let proxy = Proxy::start_as(&plane.kubeconfig_of(own, ACCOUNT).await?).await?;
         // Whether the job is still there is asked when its status is not.
         let gone = Fault::Before {
             code: 404,
