@@ -29,6 +29,7 @@ async fn kubectl(plane: &ControlPlane, arguments: &[&str], file: &Path) -> Resul
 
 const CLIENT_SIDE: &[&str] = &["apply", "--filename"];
 const SERVER_SIDE: &[&str] = &["apply", "--server-side", "--filename"];
+const FORCED: &[&str] = &["apply", "--server-side", "--force-conflicts", "--filename"];
 
 fn refused(output: &Output, why: &str) -> Result<()> {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -49,6 +50,12 @@ async fn applied(how: &[&str]) -> Result<()> {
     cluster.runs().await?;
 
     let plane = &cluster.plane;
+    if how == FORCED {
+        // The server's default of that time counts as something that was applied.
+        let output = kubectl(plane, SERVER_SIDE, &todays_file()).await?;
+        refused(&output, "conflict with \"kubectl-client-side-apply\"")?;
+        cluster.has(&earlier()).await?;
+    }
     printed(&kubectl(plane, how, &todays_file()).await?)?;
     cluster.has(&todays()).await?;
     operator.says("its conversion is pointed here").await?;
@@ -74,7 +81,7 @@ async fn kubectl_applies_it_while_todays_operator_runs() -> Result<()> {
 // contract: 12.47
 #[tokio::test]
 async fn kubectl_applies_it_server_side_while_todays_operator_runs() -> Result<()> {
-    applied(SERVER_SIDE).await
+    applied(FORCED).await
 }
 
 // contract: 12.47
