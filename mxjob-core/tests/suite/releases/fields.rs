@@ -12,18 +12,18 @@ pub(crate) fn of_status(definition: &Value) -> BTreeSet<String> {
     let mut fields = BTreeSet::new();
     if let Some(version) = stored {
         let schema = &version["schema"]["openAPIV3Schema"]["properties"]["status"];
-        walk(schema, "status".to_owned(), &mut fields);
+        walk(schema, "status", &mut fields);
     }
     fields
 }
 
-fn walk(schema: &Value, path: String, fields: &mut BTreeSet<String>) {
+fn walk(schema: &Value, path: &str, fields: &mut BTreeSet<String>) {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        walk(field, format!("{path}.{name}"), fields);
+        walk(field, &format!("{path}.{name}"), fields);
     }
     for (end, key) in [(".*", "additionalProperties"), ("[]", "items")] {
         if schema[key].is_object() {
-            walk(&schema[key], format!("{path}{end}"), fields);
+            walk(&schema[key], &format!("{path}{end}"), fields);
         }
     }
     if !path.ends_with(['*', ']']) {
