@@ -35,6 +35,7 @@ mod mlkube_life;
 mod nonsense;
 mod older_defects;
 mod older_group;
+mod oldest;
 #[cfg(feature = "real-node")]
 mod real_node;
 #[cfg(feature = "real-node")]
@@ -44,6 +45,7 @@ mod real_node_older;
 #[cfg(feature = "real-node")]
 mod real_node_tune;
 mod refused;
+mod releases;
 mod restarts;
 mod rights;
 mod start;
@@ -54,6 +56,7 @@ mod taken_over;
 mod takeover;
 mod templates;
 mod troubles;
+mod upgrade;
 mod v1alpha1;
 mod versions;
 mod versions_patched;
