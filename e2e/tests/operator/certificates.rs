@@ -79,7 +79,7 @@ impl Pair {
             operator.says("caches are complete").await?;
         }
         bench.create(&training("digits", 1, 1)).await?;
-        converts(&bench, "digits").await?;
+        converts(&bench.client, &bench.namespace).await?;
         let secrets = Api::namespaced(bench.client.clone(), &bench.namespace);
         Ok(Self {
             bench,

@@ -128,7 +128,7 @@ async fn a_standby_converts() -> Result<()> {
     let standby = Operator::start_beside(&kubeconfig, &bench.namespace, &webhook)?;
     standby.says("its conversion is pointed here").await?;
     bench.create(&training("digits", 1, 1)).await?;
-    converts(&bench, "digits").await?;
+    converts(&bench.client, &bench.namespace).await?;
     ensure!(standing(&standby).await? == (200, false));
     let mut sent = writes(&bench, &plane, &standby).await?;
     sent.retain(|event| event["objectRef"]["resource"] != "secrets");

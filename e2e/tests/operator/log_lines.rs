@@ -56,8 +56,8 @@ async fn each_deed_is_a_line_with_its_replica_and_a_look_at_nothing_new_is_none(
     let (bench, plane) = Bench::shared("lines").await?;
     let arguments = ["--namespace", &bench.namespace, "--log-format", "json"];
     let operator = Operator::start_with(plane, &arguments)?;
-    let serves = |line: &Value| line["message"] == "serving metrics";
-    let metrics = line(&operator, "an address", serves).await?["address"].clone();
+    let address = |line: &Value| line["message"] == "serving metrics";
+    let metrics = line(&operator, "an address", address).await?["address"].clone();
     let metrics = metrics.as_str().context("no address")?.parse()?;
     let kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
     let policy = json!({"failurePolicy": {"maxRestarts": 1}});

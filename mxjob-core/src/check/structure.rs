@@ -108,7 +108,9 @@ fn prune(schema: &JSONSchemaProps, value: &mut Value) {
             }
         }
         (Value::Array(items), Some(JSONSchemaPropsOrArray::Schema(each))) => {
-            items.iter_mut().for_each(|item| prune(each, item));
+            for item in items {
+                prune(each, item);
+            }
         }
         _ => {}
     }

@@ -323,14 +323,14 @@ impl Worker<'_> {
     fn tell(&self, action: &Action, outcome: &Outcome, unsaid: &mut Unsaid) {
         let is_news = matches!(outcome, Outcome::Failed(refusal) if unsaid.is_news(refusal));
         log::tell(self.key, self.job, action, outcome, is_news);
-        let result = match outcome {
+        let error = match outcome {
             Outcome::Already => return,
             Outcome::Failed(refusal) if !refusal.is_final() => return,
-            Outcome::Done => Ok(()),
-            Outcome::Taken(message) => Err(message.clone()),
-            Outcome::Failed(refusal) => Err(refusal.to_string()),
+            Outcome::Done => None,
+            Outcome::Taken(message) => Some(message.clone()),
+            Outcome::Failed(refusal) => Some(refusal.to_string()),
         };
-        let result = result.as_ref().map(|()| ()).map_err(String::as_str);
+        let result = error.as_deref().map_or(Ok(()), Err);
         if let Some(event) = unsaid.wave.add(self.job, action, result) {
             self.operator.recorder.tell(self.job, event);
         }

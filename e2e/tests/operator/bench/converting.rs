@@ -8,25 +8,13 @@ use kube::api::{Api, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::json;
 
-use super::{Bench, Operator, PATIENCE};
+use super::{Operator, PATIENCE};
 
 /// The resource at a version.
 pub(crate) fn at(client: &Client, namespace: &str, version: &str) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("kubeflow.org", version, "MXJob");
     let resource = ApiResource::from_gvk_with_plural(&kind, "mxjobs");
     Api::namespaced_with(client.clone(), namespace, &resource)
-}
-
-/// Waits until the server shows a job at an older version.
-pub(crate) async fn converts(bench: &Bench, job: &str) -> Result<()> {
-    let older = at(&bench.client, &bench.namespace, "v1beta1");
-    until("the server to convert", PATIENCE, || async {
-        Ok(match older.get(job).await {
-            Ok(_) => Seen::Done(()),
-            Err(error) => Seen::NotYet(error.to_string()),
-        })
-    })
-    .await
 }
 
 impl Operator {
