@@ -193,14 +193,14 @@ fn plan_prints_what_the_operator_would_create() {
 
 #[test]
 fn the_policy_in_another_versions_spelling_is_ignored_and_told_once() {
-    let other = LIST.replace("spec:", "spec:\n  cleanPodPolicy: Running");
+    let other = LIST.replacen("\nspec:", "\nspec:\n  cleanPodPolicy: Running", 1);
     assert_ne!(other, LIST);
     let told = |manifest: &str| {
         let (code, out, err) = mxjob(&["convert", "job.yaml"], manifest);
         assert_eq!(code, 0, "{err}");
         let of_it: Vec<_> = err
             .lines()
-            .filter(|line| line.contains("PodPolicy"))
+            .filter(|line| line.contains("cleanPodPolicy"))
             .collect();
         let job: Value = serde_saphyr::from_str(&out).unwrap();
         (job["spec"]["cleanPodPolicy"].clone(), of_it.join("\n"))

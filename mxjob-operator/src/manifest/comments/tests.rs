@@ -140,7 +140,7 @@ fn a_sign_in_a_value_is_none() {
 fn a_quoted_text_of_several_lines_has_none() {
     let list = LIST.replace(
         "  - it's # said",
-        "  - \"one # two\n            # three\n            four\"\n          - 'it''s\n            # five'\n          \
+        "  - \"one # two\n            # nine\n            four\"\n          - 'it''s\n            # five'\n          \
          - it's # said",
     );
     let text = carried(&list.replace("\"a # b\"", "\"a-b\""), Version::V1);
@@ -149,9 +149,9 @@ fn a_quoted_text_of_several_lines_has_none() {
         let lines = lines.filter(|line| line.starts_with("# ") && !line.contains("neither"));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
-    for word in ["# three", "# five"] {
+    for word in ["# nine", "# five"] {
         assert!(!comments(&text).iter().any(|line| line == word), "{text}");
     }
     assert!(text.contains("# said"), "{text}");
-    assert!(text.contains("one # two # three four"), "{text}");
+    assert!(text.contains("one # two # nine four"), "{text}");
 }
