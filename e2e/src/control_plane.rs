@@ -77,8 +77,19 @@ impl ControlPlane {
 
     /// Starts one with a choice of controllers.
     pub async fn start_with(controllers: Controllers) -> Result<Self> {
-        const ATTEMPTS: usize = 5;
         let programs = tokio::task::spawn_blocking(Programs::find).await??;
+        Self::start_programs(programs, controllers).await
+    }
+
+    /// Starts one for a scripted kubelet that behaves as that version of Kubernetes does, like `1.33`:
+    /// one of the three before its own.
+    pub async fn start_emulating(version: &str) -> Result<Self> {
+        let programs = tokio::task::spawn_blocking(Programs::find).await??;
+        Self::start_programs(programs.emulating(version), Controllers::WithoutNodes).await
+    }
+
+    async fn start_programs(programs: Programs, controllers: Controllers) -> Result<Self> {
+        const ATTEMPTS: usize = 5;
         let mut attempt = 1;
         loop {
             match Self::start_once(&programs, controllers).await {

@@ -25,6 +25,8 @@ pub(crate) struct Programs {
     etcd: PathBuf,
     apiserver: PathBuf,
     controller_manager: PathBuf,
+    /// The version of Kubernetes that they behave as; `None`: their own.
+    emulated: Option<String>,
 }
 
 impl Programs {
@@ -34,7 +36,19 @@ impl Programs {
             etcd: binaries::find(Program::Etcd)?,
             apiserver: binaries::find(Program::KubeApiserver)?,
             controller_manager: binaries::find(Program::KubeControllerManager)?,
+            emulated: None,
         })
+    }
+
+    /// The same, with what that version of Kubernetes has and nothing newer.
+    pub(crate) fn emulating(mut self, version: &str) -> Self {
+        self.emulated = Some(version.to_owned());
+        self
+    }
+
+    fn emulation(&self) -> impl Iterator<Item = String> {
+        let version = self.emulated.iter();
+        version.map(|version| format!("--emulated-version=kube={version}"))
     }
 
     /// A store that only this folder's apiserver can reach: its socket is a file.
@@ -66,30 +80,31 @@ impl Programs {
         let policy = folder.join("audit-policy.json");
         fs::write(&policy, AUDIT_POLICY).context("cannot write the audit policy")?;
         let folder = folder.display();
+        let flags = [
+            format!("--etcd-servers=unix://{folder}/etcd.sock"),
+            "--bind-address=127.0.0.1".to_owned(),
+            "--advertise-address=127.0.0.1".to_owned(),
+            format!("--secure-port={port}"),
+            "--endpoint-reconciler-type=none".to_owned(),
+            format!("--tls-cert-file={folder}/server.crt"),
+            format!("--tls-private-key-file={folder}/server.key"),
+            format!("--token-auth-file={folder}/tokens.csv"),
+            "--authorization-mode=RBAC".to_owned(),
+            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+            format!("--service-account-key-file={folder}/sa.pub"),
+            format!("--service-account-signing-key-file={folder}/sa.key"),
+            "--service-cluster-ip-range=10.96.0.0/12".to_owned(),
+            "--allow-privileged=true".to_owned(),
+            // No kube-proxy leads to services: their webhooks are reached at their pods.
+            "--enable-aggregator-routing=true".to_owned(),
+            format!("--audit-policy-file={}", policy.display()),
+            format!("--audit-log-path={folder}/audit.log"),
+            // One file, whatever its size: who reads it wants all of it.
+            "--audit-log-maxsize=0".to_owned(),
+        ];
         Ok(command(
             &self.apiserver,
-            [
-                format!("--etcd-servers=unix://{folder}/etcd.sock"),
-                "--bind-address=127.0.0.1".to_owned(),
-                "--advertise-address=127.0.0.1".to_owned(),
-                format!("--secure-port={port}"),
-                "--endpoint-reconciler-type=none".to_owned(),
-                format!("--tls-cert-file={folder}/server.crt"),
-                format!("--tls-private-key-file={folder}/server.key"),
-                format!("--token-auth-file={folder}/tokens.csv"),
-                "--authorization-mode=RBAC".to_owned(),
-                "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-                format!("--service-account-key-file={folder}/sa.pub"),
-                format!("--service-account-signing-key-file={folder}/sa.key"),
-                "--service-cluster-ip-range=10.96.0.0/12".to_owned(),
-                "--allow-privileged=true".to_owned(),
-                // No kube-proxy leads to services: their webhooks are reached at their pods.
-                "--enable-aggregator-routing=true".to_owned(),
-                format!("--audit-policy-file={}", policy.display()),
-                format!("--audit-log-path={folder}/audit.log"),
-                // One file, whatever its size: who reads it wants all of it.
-                "--audit-log-maxsize=0".to_owned(),
-            ],
+            flags.into_iter().chain(self.emulation()),
         ))
     }
 
@@ -101,19 +116,20 @@ impl Programs {
         controllers: Controllers,
     ) -> Vec<String> {
         let folder = folder.display();
+        let flags = [
+            format!("--kubeconfig={}", kubeconfig.display()),
+            format!("--controllers={}", controllers.flag()),
+            "--leader-elect=false".to_owned(),
+            "--secure-port=0".to_owned(),
+            format!("--service-account-private-key-file={folder}/sa.key"),
+            format!("--root-ca-file={folder}/ca.crt"),
+            // The default of 20 requests a second makes collecting a large job slow.
+            "--kube-api-qps=1000".to_owned(),
+            "--kube-api-burst=2000".to_owned(),
+        ];
         command(
             &self.controller_manager,
-            [
-                format!("--kubeconfig={}", kubeconfig.display()),
-                format!("--controllers={}", controllers.flag()),
-                "--leader-elect=false".to_owned(),
-                "--secure-port=0".to_owned(),
-                format!("--service-account-private-key-file={folder}/sa.key"),
-                format!("--root-ca-file={folder}/ca.crt"),
-                // The default of 20 requests a second makes collecting a large job slow.
-                "--kube-api-qps=1000".to_owned(),
-                "--kube-api-burst=2000".to_owned(),
-            ],
+            flags.into_iter().chain(self.emulation()),
         )
     }
 }

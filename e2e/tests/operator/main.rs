@@ -34,6 +34,7 @@ mod mlkube_life;
 mod nonsense;
 mod older_defects;
 mod older_group;
+mod oldest;
 #[cfg(feature = "real-node")]
 mod real_node;
 #[cfg(feature = "real-node")]
@@ -43,6 +44,7 @@ mod real_node_older;
 #[cfg(feature = "real-node")]
 mod real_node_tune;
 mod refused;
+mod releases;
 mod restarts;
 mod rights;
 mod start;
@@ -51,6 +53,7 @@ mod switches;
 mod taken;
 mod taken_over;
 mod takeover;
+mod upgrade;
 mod v1alpha1;
 mod versions;
 mod versions_patched;

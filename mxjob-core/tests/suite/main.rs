@@ -69,6 +69,7 @@ mod plan_told;
 mod plan_writes;
 mod random;
 mod readme;
+mod releases;
 mod schema_text;
 mod several_sets;
 mod support;

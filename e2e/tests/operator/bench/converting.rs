@@ -29,28 +29,32 @@ impl Operator {
         ];
         let operator = Self::start_with(plane, arguments.as_flattened())?;
         operator.says("its conversion is pointed here").await?;
-        // The server reads its definitions by a watch of its own.
-        let jobs = at(&plane.client().await?, namespace, "v1beta1");
-        let probe = json!({
-            "apiVersion": "kubeflow.org/v1beta1",
-            "kind": "MXJob",
-            "metadata": {"name": "probe"},
-            "spec": {"mxReplicaSpecs": {"Worker": {"replicas": 1, "template": {"spec": {"containers": [
-                {"name": "mxnet", "image": "i"},
-            ]}}}}},
-        });
-        let probe: DynamicObject = serde_json::from_value(probe)?;
-        let only_try = PostParams {
-            dry_run: true,
-            ..PostParams::default()
-        };
-        until("the server to convert", PATIENCE, || async {
-            Ok(match jobs.create(&only_try, &probe).await {
-                Ok(_) => Seen::Done(()),
-                Err(error) => Seen::NotYet(error.to_string()),
-            })
-        })
-        .await?;
+        converts(&plane.client().await?, namespace).await?;
         Ok(operator)
     }
+}
+
+/// Waits until the server converts: it reads its definitions by a watch of its own.
+pub(crate) async fn converts(client: &Client, namespace: &str) -> Result<()> {
+    let jobs = at(client, namespace, "v1beta1");
+    let probe = json!({
+        "apiVersion": "kubeflow.org/v1beta1",
+        "kind": "MXJob",
+        "metadata": {"name": "probe"},
+        "spec": {"mxReplicaSpecs": {"Worker": {"replicas": 1, "template": {"spec": {"containers": [
+            {"name": "mxnet", "image": "i"},
+        ]}}}}},
+    });
+    let probe: DynamicObject = serde_json::from_value(probe)?;
+    let only_try = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    until("the server to convert", PATIENCE, || async {
+        Ok(match jobs.create(&only_try, &probe).await {
+            Ok(_) => Seen::Done(()),
+            Err(error) => Seen::NotYet(error.to_string()),
+        })
+    })
+    .await
 }

@@ -25,7 +25,7 @@ use kube::{Client, ResourceExt};
 use mxjob_core::{MXJob, MxRole, ReplicaRole as _};
 use serde_json::{Value, json};
 
-pub(crate) use converting::at;
+pub(crate) use converting::{at, converts};
 pub(crate) use process::{LEASE, Operator};
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
