@@ -72,9 +72,21 @@ async fn each_deed_is_a_line_with_its_replica_and_a_look_at_nothing_new_is_none(
         kubelet.succeed(pod).await?;
     }
     bench.phase("digits", "Succeeded").await?;
-    line(&operator, "the end", |line| line["phase"] == "Succeeded").await?;
-
-    let said = lines(&operator)?;
+    // The services go at the end, after it was told.
+    let said = until("the end", PATIENCE, || async {
+        let said = lines(&operator)?;
+        let gone = said
+            .iter()
+            .filter(|line| line["message"] == "delete service");
+        Ok(if gone.count() == 3 {
+            Seen::Done(said)
+        } else {
+            Seen::NotYet(operator.log()?)
+        })
+    })
+    .await?;
+    let told = said.iter().filter(|line| line["phase"] == "Succeeded");
+    ensure!(told.count() == 1, "{said:?}");
     let replicas = ["Scheduler 0", "Worker 0", "Worker 1"];
     let named = |attempts: &[&str]| -> BTreeSet<String> {
         let of = |attempt: &&str| {
@@ -88,7 +100,7 @@ async fn each_deed_is_a_line_with_its_replica_and_a_look_at_nothing_new_is_none(
     };
     let created = about(&said, "create pod", &["role", "index", "attempt", "object"])?;
     ensure!(created == named(&[" 0.0", " 1.0"]), "{created:?}");
-    for deed in ["create service", "delete pod"] {
+    for deed in ["create service", "delete pod", "delete service"] {
         let done = about(&said, deed, &["role", "index", "object"])?;
         ensure!(done == named(&[""]), "{deed}: {done:?}");
     }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use e2e::ScriptedKubelet;
 use e2e::deadline::{Seen, until};
 use kube::ResourceExt as _;
-use kube::api::{ListParams, PostParams};
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
@@ -117,17 +117,16 @@ async fn hooks_and_rare_volumes_are_kept_as_written_and_a_mistake_there_is_that_
     // While the job runs it takes a label, and no edit of the template, of such a part neither.
     for version in ["v1beta1", "v1"] {
         let jobs = world.at(version);
-        let mut labelled = jobs.get("parts").await?;
-        labelled
-            .labels_mut()
-            .insert("seen".to_owned(), version.to_owned());
-        jobs.replace("parts", &create, &labelled).await?;
+        let how = PatchParams::default();
+        let label = json!({"metadata": {"labels": {"seen": version}}});
+        jobs.patch("parts", &how, &Patch::Merge(&label)).await?;
         let edit_at = async |path: &str, value: Value| {
-            let mut job = jobs.get("parts").await?;
-            *job.data
-                .pointer_mut(&format!("{TEMPLATE}/spec/{path}"))
-                .context("no place")? = value;
-            anyhow::Ok(jobs.replace("parts", &create, &job).await)
+            let mut job = jobs.get("parts").await?.data;
+            let place = job.pointer_mut(&format!("{TEMPLATE}/spec/{path}"));
+            *place.context("no place")? = value;
+            // All that is edited stands in lists, which are replaced as they are.
+            let edit = json!({"spec": job["spec"]});
+            anyhow::Ok(jobs.patch("parts", &how, &Patch::Merge(&edit)).await)
         };
         for (path, value) in [
             ("containers/0/image", json!("example.com/mxnet:2")),
