@@ -48,6 +48,7 @@ pub(crate) use args::{LogFormat, OperatorArgs};
 pub(crate) use stop::Stop;
 
 pub(crate) use args::{namespace, object_name};
+pub(crate) use shelf::Version;
 
 use crate::manifest::ConfigError;
 use crate::telemetry;

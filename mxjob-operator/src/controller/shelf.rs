@@ -30,11 +30,11 @@ pub(super) trait Item: Clone + PartialEq {
 /// A resource version. The order of those of one kind is the order of the writes (KEP-5504; true of
 /// every etcd-backed server before it).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version(u64);
+pub(crate) struct Version(u64);
 
 impl Version {
     /// Reads `metadata.resourceVersion`.
-    pub(super) fn of(text: Option<&str>) -> Self {
+    pub(crate) fn of(text: Option<&str>) -> Self {
         Self(text.and_then(|text| text.parse().ok()).unwrap_or_default())
     }
 }

@@ -11,7 +11,7 @@ use futures::stream::BoxStream;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::watcher::{self, Config, Event};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
@@ -19,6 +19,7 @@ use super::identity::{Flaw, IdentityError};
 use super::keeper::{FIELD_MANAGER, GONE, failure, watch_failure};
 use super::rotation::{Contents, Rotation, Why};
 use super::secret;
+use crate::controller::Version;
 
 /// How long an operator that starts waits to learn what the others show.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
@@ -122,6 +123,7 @@ impl Vault {
             Ok(Event::InitDone) => {
                 self.found = self.listed.take().map_or(Found::Absent, Found::There);
             }
+            Ok(Event::Apply(secret)) if self.knows_newer(&secret) => {}
             Ok(Event::Apply(secret)) => self.found = Found::There(Box::new(secret)),
             Ok(Event::Delete(_)) => self.found = Found::Absent,
             // The watch has rested for too long, and begins anew.
@@ -133,6 +135,12 @@ impl Vault {
                 self.complain(&format!("cannot watch it: {}", watch_failure(&error)));
             }
         }
+    }
+
+    /// An answer was faster than the watch.
+    fn knows_newer(&self, secret: &Secret) -> bool {
+        let version = |secret: &Secret| Version::of(secret.resource_version().as_deref());
+        matches!(&self.found, Found::There(known) if version(secret) < version(known))
     }
 
     /// Takes the step that is due, there or alone, and shows what is to be shown.

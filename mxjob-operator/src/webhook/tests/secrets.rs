@@ -250,6 +250,7 @@ async fn one_that_is_somebody_elses_is_used_or_left_alone() {
         ),
         (data(&here().names(), DAY * 91), "tls.crt has expired"),
     ] {
+        let late: Secret = serde_json::from_value(cluster.secret().unwrap()).unwrap();
         cluster.put(Some(secret));
         let theirs = cluster.secret();
         for _ in 0..3 {
@@ -258,8 +259,11 @@ async fn one_that_is_somebody_elses_is_used_or_left_alone() {
             let wanted = format!("{wanted}, and it is somebody else's, so it is not written");
             assert_eq!(said, wanted);
         }
+        operator.vault.learn(Ok(Event::Apply(late)));
+        operator.tend().await;
         assert_eq!(cluster.secret(), theirs);
         assert_eq!(operator.shows(), shown);
+        assert!(operator.vault.said().is_some());
     }
     // One that starts now shows one of its own, which is trusted beside the others.
     let other = Operator::start(&cluster).await;
