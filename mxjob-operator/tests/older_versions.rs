@@ -213,6 +213,19 @@ fn the_policy_in_another_versions_spelling_is_ignored_and_told_once() {
     assert_eq!(told(&both), ("None".into(), hint));
 }
 
+// contract: 3.18
+#[test]
+fn what_the_server_does_not_look_into_is_converted_as_it_is_written() {
+    let hook = "lifecycle: {preStop: {soon: {}}}";
+    let open = LIST.replacen("name: mxnet,", &format!("name: mxnet, {hook},"), 1);
+    assert_ne!(open, LIST);
+    let text = converted("v1", &open).to_string();
+    assert!(
+        text.contains(r#""lifecycle":{"preStop":{"soon":{}}}"#),
+        "{text}"
+    );
+}
+
 fn line_of(text: &str, word: &str) -> String {
     let before = text.lines().take_while(|line| !line.contains(word));
     (before.count() + 1).to_string()

@@ -54,10 +54,12 @@ impl Structure {
         problems
     }
 
-    /// Drops the fields that the schema does not have, as the API server does. The status is not looked
-    /// at.
+    /// Drops the fields that the definition does not have, as the API server does: what that leaves open
+    /// stays. The status is not looked at.
     pub fn prune(&self, object: &mut Value) {
-        prune(&self.root, object);
+        let mut root = self.root.clone();
+        schema::leave_open(&mut root, self.version);
+        prune(&root, object);
     }
 
     /// Says what the object is when it is not ours. Items of a list need not say what they are.

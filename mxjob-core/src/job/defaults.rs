@@ -137,22 +137,24 @@ fn job_port(template: &mut PodTemplateSpec, container: &str, port: Port, by_numb
     else {
         return port.number;
     };
-    if let Some(named) = ports(container)
-        .iter()
-        .find(|one| one.name.as_deref() == Some(port.name) && !by_number)
-    {
-        return u16::try_from(named.container_port).unwrap_or(port.number);
-    }
-    let same = |one: &&mut ContainerPort| {
+    let same = |one: &ContainerPort| {
         one.container_port == i32::from(port.number)
             && one.protocol.as_deref().is_none_or(|name| name == "TCP")
     };
-    if let Some(same) = container
-        .ports
-        .as_mut()
-        .and_then(|ports| ports.iter_mut().find(same))
-    {
-        same.name.get_or_insert_with(|| port.name.to_owned());
+    let named = ports(container)
+        .iter()
+        .find(|one| one.name.as_deref() == Some(port.name));
+    let by_number = by_number && ports(container).iter().any(same);
+    if let Some(named) = named.filter(|_| !by_number) {
+        return u16::try_from(named.container_port).unwrap_or(port.number);
+    }
+    // No two ports of a container have one name.
+    let is_free = named.is_none();
+    let mut all = container.ports.iter_mut().flatten();
+    if let Some(same) = all.find(|one| same(one)) {
+        if is_free {
+            same.name.get_or_insert_with(|| port.name.to_owned());
+        }
         return port.number;
     }
     container.ports.get_or_insert_default().push(ContainerPort {

@@ -33,6 +33,7 @@ pub use place::Place;
 use place::edit;
 use rule::{Rule, Validation};
 pub(crate) use suggest::suggestion;
+pub(crate) use template::leave_open;
 
 /// The CustomResourceDefinition of a role set.
 pub fn crd(table: &'static RoleTable) -> CustomResourceDefinition {
@@ -71,7 +72,7 @@ pub fn crd(table: &'static RoleTable) -> CustomResourceDefinition {
 
 fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefinitionVersion {
     let mut schema = of(table, version);
-    template::open(&mut schema, version);
+    leave_open(&mut schema, version);
     CustomResourceDefinitionVersion {
         name: version.name_in(table).to_owned(),
         served: true,
@@ -90,7 +91,7 @@ fn definition(table: &'static RoleTable, version: Version) -> CustomResourceDefi
 }
 
 /// The schema of the whole object at a version, as `lint` and the operator check it. What the
-/// definition has of it knows less ([`template::open`]).
+/// definition has of it knows less ([`leave_open`]).
 pub(crate) fn of(table: &'static RoleTable, version: Version) -> JSONSchemaProps {
     match version {
         Version::V1Alpha1 => older::v1alpha1(table),

@@ -51,7 +51,7 @@ pub(super) const fn of(version: Version) -> &'static str {
 
 /// Makes `root`, the schema of the whole object, one of a definition. The API server has three of
 /// them in memory and looks into them the same, so that what it takes at one it can write at another.
-pub(super) fn open(root: &mut JSONSchemaProps, version: Version) {
+pub(crate) fn leave_open(root: &mut JSONSchemaProps, version: Version) {
     for field in NOT_LOOKED_INTO {
         let path = format!("{}.spec.{field}", of(version));
         edit(root, &path, &mut |node| {

@@ -257,6 +257,21 @@ fn another_port_of_the_jobs_ports_name_stays_what_it_is() {
         }
         assert_eq!(to(Version::V1, &view), stored);
     }
+    // One without a name stays so: no two of a container have one name.
+    let stored = to(
+        Version::V1,
+        &with_ports(json!([other, {"containerPort": 9000}])),
+    );
+    let worker = Job::read(TABLE, &stored).spec.unwrap().roles.remove(0);
+    assert_eq!(worker.port, 9000);
+    let made = json!(worker.template.spec.as_ref().unwrap().containers[0].ports);
+    assert_eq!(made, json!([other, {"containerPort": 9000}]));
+    // Whoever takes it away at v1 is left with the one of that name.
+    let mut stored = to(Version::V1, &with_ports(json!([web, other])));
+    let own = "/spec/mxReplicaSpecs/Worker/template/spec/containers/0/ports";
+    *stored.pointer_mut(own).unwrap() = json!([other]);
+    let worker = Job::read(TABLE, &stored).spec.unwrap().roles.remove(0);
+    assert_eq!(worker.port, 9002);
     // One that nobody else has is made the number that the entry gives.
     let stored = to(Version::V1, &with_ports(json!([other])));
     let worker = Job::read(TABLE, &stored).spec.unwrap().roles.remove(0);

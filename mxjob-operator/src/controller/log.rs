@@ -67,6 +67,8 @@ pub(super) fn tell(key: &JobKey, job: &Job, action: &Action, outcome: &Outcome, 
     let what = words(action, job);
     match outcome {
         Outcome::Already => {}
+        // Whether there was anything to do is told where it was done.
+        Outcome::Done if is_mark(action) => line!(debug, key, fields, {}, "{what}"),
         Outcome::Done => line!(info, key, fields, {}, "{what}"),
         Outcome::Taken(why) => line!(warn, key, fields, {}, "{what}: {why}"),
         Outcome::Failed(error) if is_news => {
@@ -74,6 +76,16 @@ pub(super) fn tell(key: &JobKey, job: &Job, action: &Action, outcome: &Outcome, 
         }
         Outcome::Failed(error) => line!(debug, key, fields, { %error, }, "{what}: refused"),
     }
+}
+
+fn is_mark(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::LabelPod(..)
+            | Action::LabelPodOfJob(..)
+            | Action::AdoptPod(..)
+            | Action::AdoptService(..)
+    )
 }
 
 fn words(action: &Action, job: &Job) -> &'static str {
