@@ -85,7 +85,7 @@ async fn part(
 }
 
 fn start(plane: &ControlPlane, bench: &Bench) -> Result<Operator> {
-    Operator::start_beside(&plane.kubeconfig(), &bench.namespace, &[])
+    Operator::start_rival(&plane.kubeconfig(), &bench.namespace, &[])
 }
 
 /// Seconds from the signal to what the other writes first.

@@ -22,7 +22,7 @@ use self::pod_status::Exit;
 use crate::deadline::{self, Seen};
 
 /// How long an order waits for its pod to appear and to run.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The node that pods are bound to. No `Node` object of the name exists.
 pub const NODE: &str = "scripted";

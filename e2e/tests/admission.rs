@@ -278,7 +278,7 @@ async fn status_and_spec_are_written_apart() -> Result<()> {
     Ok(())
 }
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Files whose objects take no status once they are stored: a rule reads what is of the wrong type, and
 /// the contract leaves these to an event. All others do, whatever rule or bound they break.

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 #[tokio::test]
 async fn a_pod_runs_and_leaves_its_log() -> Result<()> {

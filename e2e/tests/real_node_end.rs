@@ -16,7 +16,7 @@ use kube::api::{Api, PostParams};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 #[tokio::test]
 async fn nothing_outlives_a_killed_test_process() -> Result<()> {

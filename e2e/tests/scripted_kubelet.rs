@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod}
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 #[tokio::test]
 async fn every_pod_runs_until_it_is_told_otherwise() -> Result<()> {

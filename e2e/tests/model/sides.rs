@@ -19,7 +19,7 @@ use mxjob_core::{MxRole, ReplicaRole as _, schema};
 use crate::calls::{Call, Kind, Only, Verb};
 use crate::subject::{Subject, change, fresh, named};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(2);
 const KINDS: [Kind; 4] = [Kind::Job, Kind::Pod, Kind::Service, Kind::ConfigMap];
 
 pub(crate) fn definition() -> CustomResourceDefinition {

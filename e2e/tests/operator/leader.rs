@@ -17,7 +17,7 @@ const LEADS: &str = "this operator leads";
 const SYNCED: &str = "caches are complete";
 
 fn start(plane: &ControlPlane, bench: &Bench) -> Result<Operator> {
-    Operator::start_beside(&plane.kubeconfig(), &bench.namespace, &[])
+    Operator::start_rival(&plane.kubeconfig(), &bench.namespace, &[])
 }
 
 /// One that leads, and one that stands by.
@@ -125,7 +125,7 @@ async fn a_standby_converts() -> Result<()> {
     let url = format!("https://{address}");
     let webhook = ["--webhook-bind-address", &address, "--webhook-url", &url];
     let kubeconfig = plane.kubeconfig();
-    let standby = Operator::start_beside(&kubeconfig, &bench.namespace, &webhook)?;
+    let standby = Operator::start_rival(&kubeconfig, &bench.namespace, &webhook)?;
     standby.says("its conversion is pointed here").await?;
     bench.create(&training("digits", 1, 1)).await?;
     converts(&bench.client, &bench.namespace).await?;
@@ -213,7 +213,7 @@ async fn without_the_right_to_the_lease_it_says_so_and_leads_when_it_has_it() ->
     let (bench, plane) = Bench::shared("no-lease").await?;
     allow(&bench, &[]).await?;
     let kubeconfig = plane.kubeconfig_as(User::Operator);
-    let operator = Operator::start_beside(&kubeconfig, &bench.namespace, &[])?;
+    let operator = Operator::start_rival(&kubeconfig, &bench.namespace, &[])?;
     let namespace = &bench.namespace;
     let advice = format!(
         "cannot be elected: it needs the right to create leases of coordination.k8s.io in namespace {namespace}, and \
@@ -289,7 +289,7 @@ async fn without_an_election_nobody_is_asked() -> Result<()> {
     let leader = start(plane, &bench)?;
     leader.says(LEADS).await?;
     let alone = ["--leader-elect=false"];
-    let other = Operator::start_beside(&plane.kubeconfig(), &bench.namespace, &alone)?;
+    let other = Operator::start_rival(&plane.kubeconfig(), &bench.namespace, &alone)?;
     other.says(SYNCED).await?;
     ensure!(standing(&other).await? == (200, true));
     leader.signal("-STOP")?;

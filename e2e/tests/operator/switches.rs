@@ -52,7 +52,7 @@ struct Rival {
 impl Rival {
     async fn start(plane: &ControlPlane, bench: &Bench) -> Result<Self> {
         let proxy = Proxy::start(plane).await?;
-        let operator = Operator::start_beside(&proxy.kubeconfig(), &bench.namespace, &[])?;
+        let operator = Operator::start_rival(&proxy.kubeconfig(), &bench.namespace, &[])?;
         Ok(Self { operator, proxy })
     }
 }

@@ -30,7 +30,7 @@ pub(crate) use converting::{at, converts};
 pub(crate) use counts::count;
 pub(crate) use process::{LEASE, Operator};
 
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The job that [`Bench::another_life`] makes; its pods' names begin with it.
 pub(crate) const SENTINEL: &str = "sentinel";

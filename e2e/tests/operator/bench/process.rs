@@ -72,6 +72,17 @@ impl Operator {
         Self::start_at(env!("CARGO_BIN_EXE_e2e-mxjob"), kubeconfig, arguments)
     }
 
+    /// Starts one of several that lead in turn: as [`start_beside`](Self::start_beside), with a short
+    /// lease. One that is kept from its processor for so long loses it and ends.
+    pub(crate) fn start_rival(
+        kubeconfig: &Path,
+        namespace: &str,
+        arguments: &[&str],
+    ) -> Result<Self> {
+        let arguments = [&["--lease-duration", "5s"], arguments].concat();
+        Self::start_beside(kubeconfig, namespace, &arguments)
+    }
+
     /// Starts one of several for `namespace`, where they share a lease. Its way to the server is that of
     /// `kubeconfig`.
     pub(crate) fn start_beside(
@@ -83,7 +94,6 @@ impl Operator {
             ["--namespace", namespace],
             ["--own-namespace", namespace],
             ["--lease-name", LEASE],
-            ["--lease-duration", "5s"],
         ];
         let arguments = [shared.as_flattened(), arguments].concat();
         Self::start_at(env!("CARGO_BIN_EXE_e2e-mxjob"), kubeconfig, &arguments)
