@@ -163,15 +163,20 @@ async fn a_status_that_is_refused_is_one_event_and_holds_up_nobody() -> Result<(
     let _operator = Operator::start_through(&proxy, &bench.namespace)?;
     let kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
     bench.create(&training("digits", 0, 1)).await?;
-    until("the third attempt", PATIENCE, || async {
-        let asked = proxy.asked();
-        let tries = asked
-            .iter()
-            .filter(|one| one.resource == "mxjobs/status" && one.name == "digits");
-        Ok(tries.count() >= 3)
-    })
-    .await?;
+    let tried = async |times: usize| {
+        until(&format!("attempt {times}"), PATIENCE, || async {
+            let asked = proxy.asked();
+            let tries = asked
+                .iter()
+                .filter(|one| one.resource == "mxjobs/status" && one.name == "digits");
+            Ok(tries.count() >= times)
+        })
+        .await
+    };
+    tried(1).await?;
+    // Now the server is seen to keep that of another job, while this one is new.
     bench.another_life(&kubelet).await?;
+    tried(4).await?;
     let said = told(&bench, "digits", &["FailedUpdateStatus"]).await?;
     assert_eq!(warnings(&said), BTreeSet::from(["FailedUpdateStatus"]));
     let events = events(&bench, "digits").await?;

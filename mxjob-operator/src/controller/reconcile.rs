@@ -127,7 +127,8 @@ impl Operator {
         let Some(snapshot) = self.look_for(key, snapshot, missing, unsaid).await else {
             return Next::Retry(None);
         };
-        unsaid.debounce.trust(snapshot.keeps_statuses);
+        let trusted = snapshot.keeps_statuses && !unsaid.is_refused();
+        unsaid.debounce.trust(trusted);
         let plan = unsaid.debounce.plan(&snapshot.observed(), Timestamp::now());
         if let Some(next) = self.write_status(key, &stored, &plan, unsaid).await {
             return next;

@@ -40,6 +40,11 @@ impl Unsaid {
         self.refused.replace(refusal.code()) != Some(refusal.code())
     }
 
+    /// Whether the server has refused something that it did not take since.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refused.is_some()
+    }
+
     /// The server does what it is asked for.
     pub(super) fn is_well(&mut self) {
         self.refused = None;
