@@ -67,6 +67,25 @@ fn one(bencher: divan::Bencher<'_, '_>, way: &str) {
         .bench_local_values(|object| convert(MxRole::TABLE, black_box(object), to));
 }
 
+/// As much as an API server lists at once: so many that they are 10 MB.
+#[divan::bench(args = [100, 1_000, 10_000])]
+fn review(bencher: divan::Bencher<'_, '_>, objects: usize) {
+    let bytes = serde_json::to_vec(&json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+        "request": {
+            "uid": "u", "desiredAPIVersion": "kubeflow.org/v1beta1",
+            "objects": vec![object(Version::V1); objects],
+        },
+    }));
+    let bytes = bytes.unwrap_or_default();
+    bencher
+        .counter(divan::counter::BytesCount::new(bytes.len()))
+        .bench_local(|| {
+            let request: Value = serde_json::from_slice(black_box(&bytes)).unwrap_or_default();
+            serde_json::to_vec(&mxjob_core::conversion::review(MxRole::TABLE, &request))
+        });
+}
+
 fn main() {
     divan::main();
 }

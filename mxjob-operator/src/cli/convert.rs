@@ -8,7 +8,7 @@ use mxjob_core::api::Version;
 use mxjob_core::{RoleTable, conversion};
 
 use super::{UNUSABLE, output};
-use crate::manifest::{Comments, Manifest, errors, load_manifests, plural};
+use crate::manifest::{Comments, Manifest, errors, load_manifests, plural, to_yaml};
 
 /// What to convert.
 #[derive(Args, Clone, Debug)]
@@ -66,7 +66,7 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
             return ExitCode::from(UNUSABLE);
         }
         // Plain data with text keys always renders.
-        let plain = serde_saphyr::to_string(&converted).unwrap_or_default();
+        let plain = to_yaml(&converted).unwrap_or_default();
         let comments = comments.get_mut(job.number.saturating_sub(1));
         let comments = comments.map(std::mem::take).unwrap_or_default();
         texts.push(comments.put_into(&plain, &object, (own, to, &converted)));

@@ -12,7 +12,7 @@ use mxjob_core::{Job, RoleTable};
 use serde::Serialize;
 
 use super::{UNUSABLE, output};
-use crate::manifest::{ConfigFile, Manifest, load_jobs};
+use crate::manifest::{ConfigFile, Manifest, load_jobs, to_yaml};
 
 /// What the owner reference says until the job is stored.
 const NO_UID: &str = "(known once the job is stored)";
@@ -96,8 +96,5 @@ fn child(wiring: &Wiring<'_>, job: &Job, replica: Replica) -> Option<String> {
 
 fn document(object: &impl Serialize) -> String {
     // Kubernetes' objects always render.
-    format!(
-        "---\n{}",
-        serde_saphyr::to_string(object).unwrap_or_default()
-    )
+    format!("---\n{}", to_yaml(object).unwrap_or_default())
 }

@@ -8,6 +8,7 @@ use mxjob_core::schema::WEBHOOK_NAMESPACE;
 
 use super::{UNUSABLE, output};
 use crate::controller::{namespace, object_name};
+use crate::manifest::to_yaml;
 use crate::rights::{Install, LEASE, SECRET};
 
 /// The operator whose roles are asked for, in its own flags.
@@ -66,7 +67,7 @@ pub(super) fn run(args: &RbacArgs, apis: &[&'static RoleTable]) -> ExitCode {
         read_only: args.webhook_secret_read_only,
     };
     let objects = install.objects();
-    let texts: Result<Vec<_>, _> = objects.iter().map(serde_saphyr::to_string).collect();
+    let texts: Result<Vec<_>, _> = objects.iter().map(to_yaml).collect();
     match texts {
         Ok(texts) => output::print(&texts.join("---\n")),
         Err(error) => {

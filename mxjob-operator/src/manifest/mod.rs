@@ -11,6 +11,7 @@ mod job;
 mod judge;
 mod load;
 mod older;
+mod print;
 mod readable;
 mod yaml;
 
@@ -21,3 +22,4 @@ pub(crate) use input::Input;
 pub(crate) use judge::judge;
 pub(crate) use load::{Manifest, load_job, load_jobs, load_manifests};
 pub(crate) use older::errors;
+pub(crate) use print::to_yaml;

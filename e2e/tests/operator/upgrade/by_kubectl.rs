@@ -12,7 +12,11 @@ use super::{Cluster, earlier, file, later, point_at_the_service, status_of, toda
 use crate::deploy::printed;
 
 /// A run of kubectl, which finds nothing of this machine's user.
-async fn kubectl(plane: &ControlPlane, arguments: &[&str], file: &Path) -> Result<Output> {
+pub(crate) async fn kubectl(
+    plane: &ControlPlane,
+    arguments: &[&str],
+    file: &Path,
+) -> Result<Output> {
     let program = tokio::task::spawn_blocking(|| binaries::find(Program::Kubectl)).await??;
     let home = TempDir::new()?;
     let mut command = Command::new(program);

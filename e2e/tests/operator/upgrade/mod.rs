@@ -4,6 +4,8 @@ mod by_helm;
 mod by_itself;
 mod by_kubectl;
 
+pub(crate) use by_kubectl::kubectl;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};

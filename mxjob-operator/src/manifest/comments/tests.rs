@@ -2,6 +2,7 @@ use mxjob_core::role::apis;
 use mxjob_core::{MxRole, conversion};
 
 use super::*;
+use crate::manifest::to_yaml;
 
 /// The manifest's first document at that version, with its comments.
 fn carried(text: &str, to: Version) -> String {
@@ -11,7 +12,7 @@ fn carried(text: &str, to: Version) -> String {
     let v1 = conversion::convert(own, value, Version::V1).unwrap();
     let mut converted = conversion::convert(own, v1.clone(), to).unwrap();
     conversion::forget(&mut converted);
-    let plain = serde_saphyr::to_string(&converted).unwrap();
+    let plain = to_yaml(&converted).unwrap();
     let with = Comments::of(&apis, text)
         .remove(0)
         .put_into(&plain, &v1, (own, to, &converted));
