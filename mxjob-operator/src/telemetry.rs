@@ -1,4 +1,7 @@
-//! Log lines.
+//! Log lines, and what a collector of traces gets.
+
+#[cfg(feature = "otel")]
+mod traces;
 
 use std::io::{self, IsTerminal as _};
 use std::sync::OnceLock;
@@ -6,7 +9,7 @@ use std::sync::OnceLock;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
+use tracing_subscriber::{EnvFilter, Layer as _, Registry, fmt, reload};
 
 use crate::controller::LogFormat;
 
@@ -21,19 +24,35 @@ static CHOSEN: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 /// default from level info. What was started before stays.
 pub(crate) fn start(format: LogFormat) {
     let (filter, handle) = reload::Layer::new(by_environment());
-    let registry = tracing_subscriber::registry().with(filter);
     // A line that cannot be written has no place to be complained of.
     let lines = fmt::layer().log_internal_errors(false);
     let lines = lines.with_writer(io::stderr);
     let lines = lines.with_ansi(io::stderr().is_terminal());
-    let started = match format {
-        LogFormat::Text => registry.with(lines.with_target(false)).try_init(),
-        LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
+    let lines = match format {
+        LogFormat::Text => lines.with_target(false).with_filter(filter).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_filter(filter).boxed(),
     };
+    let registry = tracing_subscriber::registry().with(lines);
+    #[cfg(feature = "otel")]
+    let (registry, failed) = match traces::layer() {
+        Ok(traces) => (registry.with(traces), None),
+        Err(error) => (registry.with(None), Some(error)),
+    };
+    let started = registry.try_init();
     // A second start, as in tests, is no mistake.
     if started.is_ok() {
         CHOSEN.get_or_init(|| handle);
     }
+    #[cfg(feature = "otel")]
+    if let Some(error) = failed {
+        tracing::warn!(%error, "no traces are sent");
+    }
+}
+
+/// Sends what is left of the traces.
+pub(crate) fn end() {
+    #[cfg(feature = "otel")]
+    traces::end();
 }
 
 /// What chooses the lines now.

@@ -15,6 +15,7 @@ mod away;
 mod bench;
 mod certificates;
 mod contract;
+mod converted;
 mod crash;
 mod custom_role;
 mod deploy;
@@ -55,6 +56,8 @@ mod taken;
 mod taken_over;
 mod takeover;
 mod templates;
+#[cfg(feature = "otel")]
+mod traces;
 mod troubles;
 mod upgrade;
 mod v1alpha1;

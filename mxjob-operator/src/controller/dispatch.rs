@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
+use tracing::Instrument as _;
 
 use super::backoff;
 use super::key::JobKey;
@@ -72,9 +73,10 @@ impl Dispatcher<'_> {
                 break;
             };
             let (operator, job) = (self.operator.clone(), key.clone());
-            let worker = self
-                .workers
-                .spawn(async move { operator.reconcile(&job).await });
+            let span =
+                tracing::debug_span!("reconcile", namespace = %job.namespace, job = %job.name);
+            let look = async move { operator.reconcile(&job).await };
+            let worker = self.workers.spawn(look.instrument(span));
             self.keys.insert(worker.id(), key);
         }
         queue.next_alarm().filter(|_| self.workers.len() < WORKERS)

@@ -109,13 +109,15 @@ pub(crate) fn run(args: &OperatorArgs, apis: &[&'static RoleTable]) -> ExitCode 
     telemetry::start(args.log_format);
     let wanted = |table: &&&'static RoleTable| args.api.iter().any(|one| one == table.crd.group);
     let apis: Vec<_> = apis.iter().filter(wanted).copied().collect();
-    match block_on(args, &apis) {
+    let code = match block_on(args, &apis) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
             ExitCode::FAILURE
         }
-    }
+    };
+    telemetry::end();
+    code
 }
 
 fn block_on(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(), OperatorError> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use super::key::JobKey;
 use super::limit::{Limit, Verdict};
@@ -69,7 +70,9 @@ impl Throttle {
             self.grant(&mut state);
             receiver
         };
-        granted(receiver).await
+        granted(receiver)
+            .instrument(tracing::debug_span!("turn"))
+            .await
     }
 
     /// Waits until no job has anything to send; now and then one such request does not wait so long.

@@ -6,11 +6,13 @@ use std::task::{Context, Poll};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use mxjob_core::RoleTable;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use tower::{Layer, Service};
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 
 /// What a resource is called that the operator has no business with.
 const OTHER: &str = "other";
@@ -92,15 +94,18 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let mut record = self.layer.record(&request);
-        let answer = self.inner.call(request);
+        let span = record.span(request.uri().path());
+        let answer = span.in_scope(|| self.inner.call(request));
         async move {
             let answer = answer.await;
-            if let Ok(response) = &answer {
-                record.code = code(response.status().as_u16());
+            match &answer {
+                Ok(response) => record.answered(response.status()),
+                Err(_) => failed(),
             }
             drop(record);
             answer
         }
+        .instrument(span)
         .boxed()
     }
 }
@@ -112,6 +117,34 @@ struct Record {
     verb: &'static str,
     resource: String,
     code: String,
+}
+
+impl Record {
+    /// In the words that OpenTelemetry has for them.
+    fn span(&self, path: &str) -> Span {
+        let (verb, resource) = (self.verb, &self.resource);
+        tracing::debug_span!(
+            "request",
+            otel.name = format!("{verb} {resource}"),
+            otel.kind = "client",
+            url.path = path,
+            http.response.status_code = Empty,
+            otel.status_code = Empty,
+        )
+    }
+
+    fn answered(&mut self, status: StatusCode) {
+        self.code = code(status.as_u16());
+        Span::current().record("http.response.status_code", status.as_u16());
+        if status.is_client_error() || status.is_server_error() {
+            failed();
+        }
+    }
+}
+
+/// Of the span that is entered.
+fn failed() {
+    Span::current().record("otel.status_code", "ERROR");
 }
 
 impl Drop for Record {
@@ -196,7 +229,6 @@ mod tests {
     use std::convert::Infallible;
     use std::future;
 
-    use http::StatusCode;
     use mxjob_core::{MxRole, ReplicaRole as _};
     use tower::{ServiceExt as _, service_fn};
 
