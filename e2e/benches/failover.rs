@@ -2,7 +2,7 @@
 //! `cargo bench -p e2e --bench failover`, or a part of it: `-- told` (SIGTERM), `-- killed` (SIGKILL).
 //! About seven minutes and the build.
 //!
-//! Each leader ends in the middle of the start of a job of 150 pods; the times of the writes are those
+//! Each leader ends in the middle of the start of a job of 600 pods; the times of the writes are those
 //! at which the server received them, by its audit log.
 
 #![allow(
@@ -27,7 +27,7 @@ use kube::api::{DeleteParams, ListParams};
 use mxjob_core::{MxRole, ReplicaRole as _};
 use serde_json::{Value, json};
 
-const WORKERS: u32 = 149;
+const WORKERS: u32 = 599;
 /// Rounds of each part, and what is wanted of 99 of 100, in seconds.
 const TOLD: (usize, f64) = (100, 1.0);
 const KILLED: (usize, f64) = (25, 7.0);

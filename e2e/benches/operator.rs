@@ -276,8 +276,9 @@ async fn small_beside_large(plane: &ControlPlane) -> Result<()> {
             let label = format!("{}={name}", labels::JOB);
             let of_job = WatchParams::default().labels(&label);
             let mut pods = bench.pods.watch(&of_job, "0").await?.boxed();
-            let start = Instant::now();
+            let asked = Instant::now();
             bench.create(&training(&name, 1, 1)).await?;
+            let created = Instant::now();
             let mut there = BTreeSet::new();
             while there.len() < 3 {
                 let event = tokio::time::timeout(PATIENCE, pods.try_next()).await;
@@ -288,25 +289,32 @@ async fn small_beside_large(plane: &ControlPlane) -> Result<()> {
                     None => pods = bench.pods.watch(&of_job, "0").await?.boxed(),
                 }
             }
-            waits.push(start.elapsed().as_secs_f64());
+            let since = |start: Instant| start.elapsed().as_secs_f64();
+            waits.push((since(asked), since(created)));
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         round += 1;
     }
-    waits.sort_by(f64::total_cmp);
     println!(
         "a job of 3 replicas created while one of 1,000 starts, {} times",
         waits.len()
     );
-    println!("  all its pods there, median {:>7.2} s", median(&waits));
-    println!(
-        "  99 of 100                  {:>7.2} s (wanted: under 1.00)",
-        waits[(waits.len() * 99).div_ceil(100) - 1]
-    );
-    println!(
-        "  the slowest                {:>7.2} s",
-        waits[waits.len() - 1]
-    );
+    let (asked, created): (Vec<f64>, Vec<f64>) = waits.into_iter().unzip();
+    for (since, waits, wanted) in [
+        ("its creation", created, " (wanted: under 1.00)"),
+        ("the request to create it", asked, ""),
+    ] {
+        let mut waits = waits;
+        waits.sort_by(f64::total_cmp);
+        let (last, most) = (waits.len() - 1, (waits.len() * 99).div_ceil(100) - 1);
+        println!("  all its pods there, since {since}");
+        println!("    median                   {:>7.2} s", median(&waits));
+        println!(
+            "    99 of 100                {:>7.2} s{wanted}",
+            waits[most]
+        );
+        println!("    the slowest              {:>7.2} s", waits[last]);
+    }
     Ok(())
 }
 

@@ -67,8 +67,8 @@ fn one(bencher: divan::Bencher<'_, '_>, way: &str) {
         .bench_local_values(|object| convert(MxRole::TABLE, black_box(object), to));
 }
 
-/// As much as an API server lists at once: so many that they are 10 MB.
-#[divan::bench(args = [100, 1_000, 10_000])]
+/// What an API server lists at once, with its JSON; the most of it are 10 MB.
+#[divan::bench(args = [25, 250, 2_500], sample_count = 20)]
 fn review(bencher: divan::Bencher<'_, '_>, objects: usize) {
     let bytes = serde_json::to_vec(&json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",

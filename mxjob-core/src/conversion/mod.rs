@@ -247,11 +247,19 @@ impl Older {
         let held = Held::take(object).unwrap_or_else(|| Held::nothing(Version::V1));
         let mut v1 = sections::take(table, Version::V1, object);
         let shown = self.down(table, &v1);
-        let mut content = shown.clone();
-        apply(&held.leaves(self.version()), &mut content);
-        self.fill(table, &mut content);
-        let mut content = sections::settled(table, self.version(), content);
-        let lost = self.lost(&shown, &content);
+        let leaves = held.leaves(self.version());
+        let (mut content, lost) = if leaves.is_empty() {
+            // What is shown has its defaults and stands as it does in an object.
+            let content = sections::settled(table, self.version(), shown);
+            (content, Map::new())
+        } else {
+            let mut content = shown.clone();
+            apply(&leaves, &mut content);
+            self.fill(table, &mut content);
+            let content = sections::settled(table, self.version(), content);
+            let lost = self.lost(&shown, &content);
+            (content, lost)
+        };
         if let Some(status) = self.status(table, &v1, &content) {
             content.insert(STATUS.to_owned(), status);
         }

@@ -104,7 +104,7 @@ pub(super) fn remove(
     for (name, service) in &world.services {
         let is_of_job = *name == draft.job.meta.name;
         // Pods of an older operator know each other by the cut name until they are replaced.
-        let replica = names::parse(draft.job, name).or_else(|| names::parse_cut(draft.job, name));
+        let replica = names::of_service(draft.job, name);
         if !is_of_job && !replica.is_some_and(is_wanted) {
             draft.delete_service(service);
         }

@@ -87,11 +87,13 @@ pub(crate) fn of_older_pod<'a>(
     parts.filter(|(_, run)| run.is_some())
 }
 
-/// The replica that a service of `job` stands for whose name an older operator has cut.
-pub(crate) fn parse_cut(job: &Job, name: &str) -> Option<Replica> {
-    job.table.mark()?;
-    let (replica, run) = parts(job.table, cut(&job.meta.name), name)?;
-    (run.is_some() && run == job.meta.run.as_deref()).then_some(replica)
+/// The replica that a service of `job` stands for, also one whose name an older operator has cut.
+pub fn of_service(job: &Job, name: &str) -> Option<Replica> {
+    parse(job, name).or_else(|| {
+        job.table.mark()?;
+        let (replica, run) = parts(job.table, cut(&job.meta.name), name)?;
+        (run.is_some() && run == job.meta.run.as_deref()).then_some(replica)
+    })
 }
 
 fn cut(job: &str) -> &str {

@@ -25,10 +25,11 @@ impl<'a> Fields<'a> {
             | Action::LabelPodOfJob(replica, _)
             | Action::AdoptPod(replica, _)
             | Action::AdoptService(replica, _) => (Some(*replica), None),
-            Action::StopPod(_) | Action::DeletePod(_) | Action::DeleteService(_) => {
+            Action::StopPod(_) | Action::DeletePod(_) => {
                 let parsed = names::of_pod(job.table, &job.meta.name, object);
                 (parsed.map(|(replica, _)| replica), None)
             }
+            Action::DeleteService(_) => (names::of_service(job, object), None),
             Action::CreateJobService
             | Action::CreateConfigMap
             | Action::DeleteConfigMap(_)
@@ -105,5 +106,42 @@ fn words(action: &Action, job: &Job) -> &'static str {
         Action::DeleteService(_) => "delete service",
         Action::DeleteConfigMap(_) => "delete config map",
         Action::DeleteJob => "delete job",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mxjob_core::plan::Target;
+    use mxjob_core::{MxRole, ReplicaRole as _};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_service_has_its_replica_also_where_an_older_operator_has_cut_its_name() {
+        let name = "a-job-whose-name-was-too-long-for-its-first-operator";
+        let job = json!({
+            "apiVersion": "kubeflow.org/v1alpha1", "kind": "MXJob",
+            "metadata": {"name": name, "namespace": "lab", "uid": "u"},
+            "spec": {"RuntimeId": "ab12", "replicaSpecs": [
+                {"mxReplicaType": "WORKER", "template": {"spec": {
+                    "containers": [{"name": "mxnet", "image": "i"}]}}},
+            ]},
+        });
+        let v1 = mxjob_core::conversion::convert(MxRole::TABLE, job, mxjob_core::api::Version::V1);
+        let job = Job::read(MxRole::TABLE, &v1.unwrap());
+        for front in [name, &name[..40]] {
+            let object = format!("{front}-worker-ab12-1");
+            let target = Target {
+                name: object.clone(),
+                uid: "s".to_owned(),
+            };
+            let fields = Fields::of(&job, &Action::DeleteService(target), &object);
+            assert_eq!(
+                (fields.role, fields.index),
+                (Some("Worker"), Some(1)),
+                "{object}"
+            );
+        }
     }
 }
