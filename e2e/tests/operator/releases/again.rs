@@ -126,7 +126,9 @@ async fn goes_on(bench: &Bench, plane: &ControlPlane, moments: &[Moment]) -> Res
             Behaviour::Pending
         }
     });
-    let _operator = Operator::start_beside(&plane.kubeconfig(), &bench.namespace, &[])?;
+    // So long it waits for the one whose lease was put back.
+    let lease = ["--lease-duration", "15s"];
+    let _operator = Operator::start_beside(&plane.kubeconfig(), &bench.namespace, &lease)?;
     // By the end of it every job has been looked at.
     bench.another_life(&kubelet).await?;
 
