@@ -136,7 +136,16 @@ async fn on_a_real_node_helm_installs_upgrades_and_ends_and_a_job_learns_meanwhi
 
     let bench = Bench::new(&plane, "digits").await?;
     bench.create(&digits.job).await?;
-    bench.phase("digits", "Running").await?;
+    // Not the job's phase: a short one may have ended before a slow machine's operator has seen it run.
+    until("the five pods to run", PATIENCE, || async {
+        let all = bench.pods.list(&ListParams::default()).await?.items;
+        let phases = all
+            .iter()
+            .filter_map(|pod| pod.status.as_ref()?.phase.as_deref());
+        let begun = phases.filter(|phase| ["Running", "Succeeded"].contains(phase));
+        Ok(begun.count() == 5)
+    })
+    .await?;
     let before = pods(&bench).await?;
     release.call("upgrade", "second").await?;
     let after = pods(&bench).await?;
