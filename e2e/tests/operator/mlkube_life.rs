@@ -292,6 +292,23 @@ async fn a_batch_job_that_somebody_deletes_is_made_anew_when_its_pod_is_gone() -
     life.phase(local, "Done", "Succeeded").await.map(drop)
 }
 
+// contract: 12.26
+#[tokio::test]
+async fn a_local_job_of_no_worker_runs_one() -> Result<()> {
+    let (life, plane) = Life::new("mlkube-none").await?;
+    let _operator = life.serve(plane)?;
+    let mut none = sample("mlkube-v1beta1-local.yaml")?;
+    none["spec"]["replicaSpecs"][0]["replicas"] = json!(0);
+    apply(&life.jobs, &none).await?;
+    let local = "example-local-job";
+    let job = life.phase(local, "Running", "Running").await?;
+    let run = job.data["spec"]["RuntimeId"].as_str().context("an id")?;
+    let worker = format!("{local}-worker-{run}-0");
+    life.only(std::slice::from_ref(&worker)).await?;
+    life.exit(&worker, 0).await?;
+    life.phase(local, "Done", "Succeeded").await.map(drop)
+}
+
 // contract: 12.28
 // promise: P47
 #[tokio::test]

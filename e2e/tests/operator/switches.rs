@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::bench::{Bench, Operator, PATIENCE, training};
 
 /// Of each job; as many services come with them.
-const PODS: usize = 101;
+const PODS: usize = 201;
 /// Longer than a lease.
 const LONG: Duration = Duration::from_secs(20);
 
@@ -185,11 +185,14 @@ async fn switch(
         Manner::Terminated => {
             let status = leader.operator.terminate(PATIENCE).await?;
             ensure!(status.success(), "{status}");
+            // It may have been all done by then.
+            standby.operator.says("this operator leads").await?;
             pods(bench, job, PODS).await?;
             return Ok(blow);
         }
         Manner::Killed => {
             leader.operator.kill()?;
+            standby.operator.says("this operator leads").await?;
             pods(bench, job, PODS).await?;
             return Ok(blow);
         }

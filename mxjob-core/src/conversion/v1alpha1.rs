@@ -8,6 +8,7 @@
 //! | `schedulerName` that is not empty | `schedulerName` of every template |
 //! | `cleanupPodPolicy`, absent or empty: as the resource says | `cleanPodPolicy` |
 //! | `jobMode`: dist, local or absent | the mode of the jobs of this version |
+//! | `replicas: 0` of a local job that must say its mode | 1, which its operator made of it |
 //! | exit codes that are retried | `restartPolicy: ExitCode` of every role, `retryableExitCodes` |
 //! | `RuntimeId`, `terminationPolicy`, the word of `jobMode` | only in the annotation |
 //!
@@ -25,12 +26,13 @@ use super::sections::{
 };
 use super::v1beta1::{default, run_policy};
 use crate::api::v1::CleanPodPolicy;
-use crate::role::{ListForm, RestartPolicy, RoleId, RoleTable};
+use crate::role::{JobMode, ListForm, RestartPolicy, RoleId, RoleTable};
 
 /// Field of a spec that names who decides.
 pub(super) const POLICY: &str = "terminationPolicy";
 const CLEAN: &str = "cleanupPodPolicy";
-const MODES: [&str; 2] = ["dist", "local"];
+const LOCAL: &str = "local";
+const MODES: [&str; 2] = ["dist", LOCAL];
 
 /// Shows the defaults.
 pub(super) fn fill(table: &RoleTable, form: &ListForm, content: &mut Sections) {
@@ -125,6 +127,9 @@ fn role_up(
     };
     copy("replicas");
     copy("template");
+    if is_one(table, form, name, &said) && new.get("replicas") == Some(&json!(0)) {
+        new.insert("replicas".to_owned(), json!(1));
+    }
     new.insert("restartPolicy".to_owned(), json!(RestartPolicy::ExitCode));
     if let (Some(role), Some(template)) = (table.find(name), new.get_mut("template")) {
         let place = Place::of(table, role);
@@ -145,6 +150,19 @@ fn role_up(
         }
     }
     Value::Object(new)
+}
+
+/// The role is the one worker of a local job, of a resource whose operator made that whatever the
+/// number.
+fn is_one<'a>(
+    table: &RoleTable,
+    form: &ListForm,
+    role: &str,
+    said: &impl Fn(&str) -> Option<&'a Value>,
+) -> bool {
+    form.legacy.job_mode == JobMode::Needed
+        && table.find(role) == Some(form.worker)
+        && said("jobMode").is_some_and(|mode| *mode == LOCAL)
 }
 
 /// From v1 all but the status, with the defaults.

@@ -135,35 +135,21 @@ pub(super) fn one_cel(table: &RoleTable, form: ListForm) -> Validation {
     in_mode(LOCAL, &fits, more(&word(table, form.worker)))
 }
 
-/// Some entry of a worker has a number of replicas for which `test` holds.
-fn has_workers(
-    table: &RoleTable,
-    form: ListForm,
-    spec: &JobSpec,
-    test: impl Fn(i64) -> bool,
-) -> bool {
-    let worker = word(table, form.worker);
-    entries(spec).any(|(_, entry)| role_named(table, form, entry) == worker && test(count(entry)))
-}
-
 pub(super) fn one(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
-    let has_more = has_workers(table, form, spec, |count| count > 1);
     let worker = word(table, form.worker);
+    let has_more = entries(spec)
+        .any(|(_, entry)| role_named(table, form, entry) == worker && count(entry) > 1);
     problem(says(spec, LOCAL) && has_more, ROLES, more(&worker))
 }
 
+// An entry of no replicas is one, as it always was.
 pub(super) fn worker_cel(table: &RoleTable, form: ListForm) -> Validation {
-    let (worker, count) = (is_worker(table, form), replicas_of("e"));
-    // Of other roles another rule speaks.
-    let told = format!("!({})", every(&worker));
-    let found = format!("self.replicaSpecs.exists(e, {worker} && {count} > 0)");
     let missing = missing_chief(&word(table, form.worker));
-    in_mode(LOCAL, &format!("{told} || {found}"), missing)
+    in_mode(LOCAL, "self.replicaSpecs.size() > 0", missing)
 }
 
 pub(super) fn worker(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Problem> {
-    let found = has_workers(table, form, spec, |count| count > 0);
-    let is_broken = says(spec, LOCAL) && alone_in(table, form, spec) && !found;
+    let is_broken = says(spec, LOCAL) && spec.replica_specs.is_empty();
     let missing = missing_chief(&word(table, form.worker));
     problem(is_broken, ROLES, missing)
 }
