@@ -9,7 +9,7 @@
 
 mod cli;
 mod controller;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod local;
 mod manifest;
