@@ -72,6 +72,12 @@ async fn part(
             .delete(name, &DeleteParams::background())
             .await
             .with_context(|| format!("round {round}"))?;
+        // The garbage collector takes minutes for so many.
+        let (at_once, all) = (
+            DeleteParams::default().grace_period(0),
+            ListParams::default(),
+        );
+        bench.pods.delete_collection(&at_once, &all).await?;
         bench.pods(0).await?;
         leader = standby;
     }

@@ -258,6 +258,19 @@ fn convert_prints_any_version_and_tells_what_is_left_out() {
     let default = "cannot say that spec.runPolicy is not set, but {\"retryableExitCodes\"";
     assert!(told.contains(default), "{told}");
 
+    // A port that serves under its user's own name keeps it, and v1 finds the job's port by name.
+    let named = "{name: mxnet, image: mxnet, ports: [{name: http, containerPort: 9000}]}";
+    let named = LIST.replacen("{name: mxnet, image: mxnet}", named, 1);
+    let (code, out, told) = mxjob(&["convert", "job.yaml"], &named);
+    let left = "warning: digits: v1 cannot say Scheduler.PsRootPort: 9000: left out\n";
+    assert!(code == 0 && told.contains(left), "{code} {told}");
+    assert!(
+        out.contains("- name: http\n              containerPort: 9000\n"),
+        "{out}"
+    );
+    let (_, _, told) = mxjob(&["convert", "job.yaml"], LIST);
+    assert!(!told.contains("PsRootPort"), "{told}");
+
     let service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n";
     let (code, _, told) = mxjob(&["convert", "job.yaml"], &format!("{MAP}{service}"));
     assert!(

@@ -1,11 +1,11 @@
 //! Requests that go wrong on their way: conflicts, overload, errors before and after the write.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Operator, PATIENCE, training, with};
 use crate::facts::{all_run, lines, made, said_once, succeed, told_once};
 use anyhow::{Context as _, Result, ensure};
-use e2e::deadline::until;
+use e2e::deadline::{Seen, until};
 use e2e::proxy::{Asked, Fault, Proxy, Rule};
 use e2e::{ControlPlane, ScriptedKubelet};
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -236,4 +236,55 @@ async fn a_job_that_is_refused_holds_up_no_other() -> Result<()> {
 #[tokio::test]
 async fn a_job_whose_requests_are_slow_holds_up_no_other() -> Result<()> {
     another_lives("slow", Fault::Delay(SLOW), 3).await
+}
+
+// contract: 11.31
+#[tokio::test]
+async fn edits_that_come_between_make_the_wait_after_a_failure_no_longer() -> Result<()> {
+    let (bench, plane) = Bench::shared("between").await?;
+    let proxy = Proxy::start(plane).await?;
+    let refused = |code| {
+        let fault = Fault::Before {
+            code,
+            retry_after: None,
+        };
+        Rule::on("patch", "mxjobs/status")
+            .named("digits")
+            .fault(fault)
+    };
+    let operator = Operator::start_through(&proxy, &bench.namespace)?;
+    operator.says("caches are complete").await?;
+    // A wait after eight failures in a row is half a minute to a minute.
+    proxy.add(refused(409).times(7));
+    bench.create(&training("digits", 0, 1)).await?;
+    let met = || {
+        let asked = proxy.asked();
+        let ours = |asked: &&Asked| asked.resource == "mxjobs/status" && asked.name == "digits";
+        asked.iter().filter(ours).count()
+    };
+    for round in 1..=7 {
+        until("another conflict", PATIENCE, || async {
+            Ok(if met() >= round {
+                Seen::Done(())
+            } else {
+                Seen::NotYet(met().to_string())
+            })
+        })
+        .await?;
+        // The news that follows a conflict.
+        if round == 7 {
+            proxy.add(refused(500).times(1));
+        }
+        let note = json!({"metadata": {"annotations": {"round": round.to_string()}}});
+        let plain = PatchParams::default();
+        bench
+            .jobs
+            .patch("digits", &plain, &Patch::Merge(note))
+            .await?;
+    }
+    let start = Instant::now();
+    bench.phase("digits", "Created").await?;
+    let waited = start.elapsed();
+    ensure!(waited < Duration::from_secs(15), "{waited:?}");
+    Ok(())
 }

@@ -2,10 +2,11 @@
 
 use crate::bench::{Bench, Operator, PATIENCE, training};
 use crate::facts::said_once;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use e2e::ControlPlane;
+use e2e::deadline::{Seen, until};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::runtime::conditions::is_crd_established;
 use kube::runtime::wait::Condition as _;
@@ -49,6 +50,108 @@ async fn it_waits_for_the_crd_and_can_bring_it() -> Result<()> {
         before,
         "the same again changes nothing"
     );
+    Ok(())
+}
+
+/// Somebody else's definition of that name, and an object of it.
+async fn of_another_vendor(bench: &Bench, scope: &str) -> Result<()> {
+    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": CRD},
+        "spec": {
+            "group": "kubeflow.org", "scope": scope,
+            "names": {"kind": "MixJob", "plural": "mxjobs", "singular": "mixjob"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": open},
+            }],
+        },
+    });
+    let crds: Api<CustomResourceDefinition> = Api::all(bench.client.clone());
+    let how = PatchParams::apply("vendor");
+    crds.patch(CRD, &how, &Patch::Apply(&crd)).await?;
+    until("their definition to be served", PATIENCE, || async {
+        let found = crds.get_opt(CRD).await?;
+        Ok(if is_crd_established().matches_object(found.as_ref()) {
+            Seen::Done(())
+        } else {
+            Seen::NotYet("not established".to_owned())
+        })
+    })
+    .await?;
+    let kind = ApiResource::from_gvk_with_plural(
+        &GroupVersionKind::gvk("kubeflow.org", "v1", "MixJob"),
+        "mxjobs",
+    );
+    let theirs = json!({
+        "apiVersion": "kubeflow.org/v1", "kind": "MixJob", "metadata": {"name": "theirs"},
+        "spec": {"cups": 2},
+    });
+    let theirs: DynamicObject = serde_json::from_value(theirs)?;
+    let namespaced =
+        Api::<DynamicObject>::namespaced_with(bench.client.clone(), &bench.namespace, &kind);
+    let api = if scope == "Cluster" {
+        Api::all_with(bench.client.clone(), &kind)
+    } else {
+        namespaced
+    };
+    api.create(&PostParams::default(), &theirs)
+        .await
+        .map(drop)?;
+    Ok(())
+}
+
+/// Deletes the definition, and with it all objects.
+async fn delete(crds: &Api<CustomResourceDefinition>) -> Result<()> {
+    crds.delete(CRD, &DeleteParams::default()).await?;
+    until("the definition to be gone", PATIENCE, || async {
+        Ok(match crds.get_opt(CRD).await? {
+            None => Seen::Done(()),
+            Some(_) => Seen::NotYet("still there".to_owned()),
+        })
+    })
+    .await
+}
+
+// contract: 11.32
+#[tokio::test]
+async fn a_definition_of_another_vendor_is_told_and_never_replaced() -> Result<()> {
+    let plane = ControlPlane::start().await?;
+    for scope in ["Namespaced", "Cluster"] {
+        let bench = Bench::new(&plane, "vendor").await?;
+        of_another_vendor(&bench, scope).await?;
+        let within = ["--namespace", bench.namespace.as_str()];
+        let beside = Operator::start_with(&plane, &within)?;
+        // Both tell how to install ours, one that there is none, one that theirs is another.
+        beside.says("mxjob crds --api kubeflow.org").await?;
+        let bring = [&within[..], &["--install-crds", "--leader-elect=false"]].concat();
+        let mut bringing = Operator::start_with(&plane, &bring)?;
+        let status = bringing.end(PATIENCE).await?;
+        let log = bringing.log()?;
+        let told = format!(
+            "cannot install {CRD}: there is one of another vendor, of {scope} objects of kind MixJob"
+        );
+        ensure!(
+            status.code() == Some(1) && log.contains(&told),
+            "{status}: {log}"
+        );
+        ensure!(
+            beside.log()?.matches("mxjob crds").count() == 1,
+            "{}",
+            beside.log()?
+        );
+        let crds: Api<CustomResourceDefinition> = Api::all(bench.client.clone());
+        ensure!(crds.get(CRD).await?.spec.names.kind == "MixJob");
+        bench.pods(0).await?;
+        // As the message says; then the one that waits goes on.
+        delete(&crds).await?;
+        let elsewhere = ["--namespace", "nowhere", "--install-crds"];
+        let ours = Operator::start_with(&plane, &elsewhere)?;
+        ours.says("established").await?;
+        bench.create(&training("digits", 1, 1)).await?;
+        bench.pods(3).await?;
+        delete(&crds).await?;
+    }
     Ok(())
 }
 

@@ -1,7 +1,9 @@
 //! Failures, replacements, restarts of the whole job, limits.
 
-use crate::support::{MX, SETS, Set, World, set};
+use crate::support::{Look, MX, SETS, Set, World, set};
+use jiff::SignedDuration;
 use mxjob_core::api::v1::ConditionType;
+use mxjob_core::plan::Action;
 use serde_json::json;
 
 fn with_restart_policy(roles: Set, role: &str, policy: &str) -> serde_json::Value {
@@ -106,6 +108,52 @@ fn replacements_of_one_replica_wait_longer_each_time() {
         }
         assert_eq!(waits, [0, 10, 20, 40, 80, 160, 300, 300]);
     }
+}
+
+// contract: 7.3.3
+#[test]
+fn a_clock_that_is_an_hour_ahead_keeps_nothing_waiting() {
+    let mut world = World::running(MX, with_restart_policy(MX, MX.worker, "ExitCode"));
+    for (earlier, wait) in [(0, 0), (1, 10), (2, 20)] {
+        // The node's clock ends the replica in an hour, and the server's has begun it now.
+        let mut look = Look::of(&world);
+        look.fail("demo-worker-0", Some(137));
+        let created = look.now;
+        let pod = look.pod("demo-worker-0");
+        let later = created.checked_add(SignedDuration::from_hours(1)).ok();
+        pod.started_at = later;
+        pod.exit.as_mut().unwrap().at = later;
+        pod.created_at = Some(created);
+        let plan = look.plan();
+        let deletes = plan
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::DeletePod(_)));
+        assert_eq!(deletes, wait == 0, "{plan:?}");
+        if wait > 0 {
+            let due = plan.wake_at.unwrap().duration_since(created);
+            assert_eq!(due.as_secs(), wait);
+        }
+        world.exit(MX.worker(0), 137);
+        while world.planned().is_empty() && world.counts(MX.worker).restarts == earlier {
+            let due = world.cluster.next_deadline().expect("a wait");
+            world.pass(due.duration_since(world.now).as_secs());
+        }
+        world.start_all();
+    }
+    // Where ours is behind by so much, everything is still to come.
+    let mut look = Look::of(&world);
+    look.fail("demo-worker-0", Some(137));
+    let later = look.now.checked_add(SignedDuration::from_hours(1)).ok();
+    let pod = look.pod("demo-worker-0");
+    pod.exit.as_mut().unwrap().at = later;
+    pod.created_at = later;
+    let plan = look.plan();
+    let deletes = plan
+        .actions
+        .iter()
+        .any(|action| matches!(action, Action::DeletePod(_)));
+    assert!(deletes, "{plan:?}");
 }
 
 // contract: 7.3.3

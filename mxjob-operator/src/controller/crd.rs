@@ -30,6 +30,19 @@ pub(super) enum CrdError {
         /// The server's answer.
         status: Box<Status>,
     },
+    /// Its objects are of another kind, and would be read as ours.
+    #[error(
+        "cannot install {name}: there is one of another vendor, of {scope} objects of kind {kind}, whose fields would be \
+         lost; save them and delete it first, or start the operator without --install-crds"
+    )]
+    Foreign {
+        /// The CRD.
+        name: String,
+        /// Whether they are in namespaces.
+        scope: String,
+        /// Their kind.
+        kind: String,
+    },
     /// The server took it and does not serve it.
     #[error("{name} is installed but not established after {} s: look at its conditions", PATIENCE.as_secs())]
     NotEstablished {
@@ -96,16 +109,22 @@ async fn apply(
     for failures in 1.. {
         let applied = async {
             let present = api.get_opt(name).await?;
+            if let Some(foreign) = present.as_ref().and_then(|present| foreign(present, &crd)) {
+                return Ok(Err(foreign));
+            }
             let conversion = present.and_then(|present| present.spec.conversion);
             let conversion = conversion.filter(|conversion| conversion.webhook.is_some());
             crd.spec.conversion = conversion.or(crd.spec.conversion.take());
             if let Some(webhook) = webhook {
                 webhook.inject(&mut crd);
             }
-            api.patch(name, &how, &Patch::Apply(&crd)).await
+            api.patch(name, &how, &Patch::Apply(&crd)).await.map(Ok)
         };
         match applied.await {
-            Ok(_) => break,
+            Ok(applied) => {
+                applied?;
+                break;
+            }
             Err(kube::Error::Api(status)) if matches!(status.code, 400..=428 | 430..=499) => {
                 return Err(CrdError::Refused {
                     name: name.to_owned(),
@@ -119,6 +138,21 @@ async fn apply(
         }
     }
     Ok(())
+}
+
+/// What is there, if it is not an older or newer definition of the same resource.
+fn foreign(
+    present: &CustomResourceDefinition,
+    ours: &CustomResourceDefinition,
+) -> Option<CrdError> {
+    let (theirs, ours) = (&present.spec, &ours.spec);
+    let is_ours =
+        theirs.scope == ours.scope && theirs.names.kind.eq_ignore_ascii_case(&ours.names.kind);
+    (!is_ours).then(|| CrdError::Foreign {
+        name: present.name_any(),
+        scope: theirs.scope.clone(),
+        kind: theirs.names.kind.clone(),
+    })
 }
 
 #[cfg(test)]

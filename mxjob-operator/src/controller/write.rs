@@ -1,8 +1,11 @@
 //! What is written to the job itself: its defaults once, where they are stored, and its status.
 
+use std::time::Duration;
+
 use kube::ResourceExt as _;
 use mxjob_core::Job;
 use mxjob_core::plan::{Event, Plan};
+use tokio::time::Instant;
 
 use super::cluster::Refusal;
 use super::key::JobKey;
@@ -11,6 +14,9 @@ use super::shelf::Version;
 use super::unsaid::Unsaid;
 use super::watch;
 use super::world::StoredJob;
+
+/// How long the news of another version of a job is waited for before it is tried anew without.
+const NEWS: Duration = Duration::from_secs(5);
 
 /// What of a job is written.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +126,12 @@ impl Operator {
             if news {
                 tracing::info!(namespace = %key.namespace, job = %key.name, "the job has changed meanwhile");
             }
-            return Next::Retry(None);
+            // Who edits a job all the time makes no wait longer.
+            return if refusal.is_conflict() {
+                Next::At(Instant::now() + NEWS)
+            } else {
+                Next::Retry(None)
+            };
         }
         if news {
             tracing::warn!(namespace = %key.namespace, job = %key.name, error = %refusal, "{} not written", part.words().0);
