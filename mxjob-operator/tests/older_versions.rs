@@ -268,8 +268,27 @@ fn convert_prints_any_version_and_tells_what_is_left_out() {
         out.contains("- name: http\n              containerPort: 9000\n"),
         "{out}"
     );
+    let met = "warning: digits: Scheduler is met at port 9091 at v1, not at 9000: ";
+    assert!(told.contains(met), "{told}");
     let (_, _, told) = mxjob(&["convert", "job.yaml"], LIST);
-    assert!(!told.contains("PsRootPort"), "{told}");
+    assert!(
+        !told.contains("PsRootPort") && !told.contains("is met"),
+        "{told}"
+    );
+
+    // The default of another group is said nowhere, and is another one here.
+    let other = named.replace("kubeflow.org", "fioravanzo.org");
+    let other = other
+        .replace("    PsRootPort: 9000\n", "")
+        .replace("  jobMode: dist\n", "")
+        .replace("- replicas: 2", "- mxReplicaType: WORKER\n    replicas: 2");
+    let (code, _, told) = mxjob(&["convert", "job.yaml"], &other);
+    assert!(code == 0 && told.contains(met), "{code} {told}");
+    // The kubelet goes by the template's own policy in lists alone.
+    let again = LIST.replacen("{spec: {", "{spec: {restartPolicy: OnFailure, ", 1);
+    let (_, _, told) = mxjob(&["convert", "job.yaml"], &again);
+    let policy = "the template of Scheduler says restartPolicy OnFailure, which v1 does not go by: its containers get Never";
+    assert!(told.contains(policy), "{told}");
 
     let service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n";
     let (code, _, told) = mxjob(&["convert", "job.yaml"], &format!("{MAP}{service}"));

@@ -54,7 +54,7 @@ async fn it_waits_for_the_crd_and_can_bring_it() -> Result<()> {
 }
 
 /// Somebody else's definition of that name, and an object of it.
-async fn of_another_vendor(bench: &Bench, scope: &str) -> Result<()> {
+async fn of_another_vendor(bench: &Bench, scope: &str) -> Result<Api<DynamicObject>> {
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -95,10 +95,8 @@ async fn of_another_vendor(bench: &Bench, scope: &str) -> Result<()> {
     } else {
         namespaced
     };
-    api.create(&PostParams::default(), &theirs)
-        .await
-        .map(drop)?;
-    Ok(())
+    api.create(&PostParams::default(), &theirs).await?;
+    Ok(api)
 }
 
 /// Deletes the definition, and with it all objects.
@@ -119,10 +117,10 @@ async fn a_definition_of_another_vendor_is_told_and_never_replaced() -> Result<(
     let plane = ControlPlane::start().await?;
     for scope in ["Namespaced", "Cluster"] {
         let bench = Bench::new(&plane, "vendor").await?;
-        of_another_vendor(&bench, scope).await?;
+        let theirs = of_another_vendor(&bench, scope).await?;
         let within = ["--namespace", bench.namespace.as_str()];
         let beside = Operator::start_with(&plane, &within)?;
-        // Both tell how to install ours, one that there is none, one that theirs is another.
+        // That there is none, or that it keeps no status.
         beside.says("mxjob crds --api kubeflow.org").await?;
         let bring = [&within[..], &["--install-crds", "--leader-elect=false"]].concat();
         let mut bringing = Operator::start_with(&plane, &bring)?;
@@ -141,7 +139,8 @@ async fn a_definition_of_another_vendor_is_told_and_never_replaced() -> Result<(
             beside.log()?
         );
         let crds: Api<CustomResourceDefinition> = Api::all(bench.client.clone());
-        ensure!(crds.get(CRD).await?.spec.names.kind == "MixJob");
+        let stored = theirs.get("theirs").await?;
+        ensure!(stored.data["spec"]["cups"] == 2, "{}", stored.data);
         bench.pods(0).await?;
         // As the message says; then the one that waits goes on.
         delete(&crds).await?;

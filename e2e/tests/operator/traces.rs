@@ -98,6 +98,11 @@ fn start(plane: &ControlPlane, namespace: &str, variables: &str) -> Result<(Oper
     Ok((operator, folder))
 }
 
+/// What the span is a part of.
+fn above<'a>(spans: &'a [Span], span: &Span) -> Option<&'a Span> {
+    spans.iter().find(|one| one.span_id == span.parent_span_id)
+}
+
 // contract: 11.30
 #[tokio::test]
 async fn a_collector_gets_each_look_with_its_waits_and_its_requests() -> Result<()> {
@@ -113,8 +118,13 @@ async fn a_collector_gets_each_look_with_its_waits_and_its_requests() -> Result<
     let spans = until(what, PATIENCE, || async {
         let spans = collector.spans();
         let pods = spans.iter().filter(|span| is(span, "create pods")).count();
-        let looks = spans.iter().filter(|span| is(span, "reconcile")).count();
-        Ok(if pods >= 4 && looks > 0 {
+        // A look is sent when it has ended, after its requests.
+        let names = ["create pods", "create services", "turn"];
+        let has_look = |name: &&str| {
+            let span = spans.iter().find(|span| is(span, name));
+            span.is_some_and(|span| above(&spans, span).is_some())
+        };
+        Ok(if pods >= 4 && names.iter().all(has_look) {
             Seen::Done(spans)
         } else {
             let names: Vec<_> = spans.iter().map(|span| span.name.clone()).collect();
@@ -122,13 +132,9 @@ async fn a_collector_gets_each_look_with_its_waits_and_its_requests() -> Result<
         })
     })
     .await?;
-    let above = |span: &Span| {
-        let parent = span.parent_span_id.clone();
-        spans.iter().find(|one| one.span_id == parent)
-    };
     for name in ["create pods", "create services", "turn"] {
         let span = spans.iter().find(|span| is(span, name)).context(name)?;
-        let look = above(span).with_context(|| format!("{name} is alone"))?;
+        let look = above(&spans, span).with_context(|| format!("{name} is alone"))?;
         ensure!(is(look, "reconcile"), "{look:?}");
         ensure!(text(&look.attributes, "job") == "digits", "{look:?}");
         ensure!(

@@ -46,8 +46,8 @@ impl Debounce {
     /// Says whether the server is known to keep statuses of the job's API as they are written, and has refused
     /// nothing of this job. Where it does not, nothing is made for a job, so its first status tries it before
     /// anything is made.
-    pub fn trust(&mut self, keeps_statuses: bool) {
-        self.trusting = keeps_statuses;
+    pub fn trust(&mut self, trusting: bool) {
+        self.trusting = trusting;
     }
 
     /// True when nothing waits.

@@ -45,7 +45,7 @@ impl Failure<'_> {
     }
 
     /// When it happened, as far as anything tells: of a pod that never ran, when it was created. A time
-    /// that is still to come is of a clock that is wrong, the node's or ours, and tells nothing.
+    /// that is more than a minute to come is of a clock that is wrong, the node's or ours, and tells nothing.
     pub(super) fn at(&self, now: Timestamp) -> Option<Timestamp> {
         let times = match self.pod {
             Some(pod) => [pod.ended_at(), pod.created_at],

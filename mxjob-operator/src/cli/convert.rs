@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mxjob_core::api::Version;
-use mxjob_core::{RoleTable, conversion};
+use mxjob_core::{Job, RoleTable, conversion};
 
 use super::{UNUSABLE, output};
 use crate::manifest::{Comments, Manifest, errors, load_manifests, plural, to_yaml};
@@ -41,7 +41,10 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
     };
     let mut texts = Vec::with_capacity(manifests.jobs.len());
     for job in manifests.jobs {
-        let Manifest { mut object, .. } = job;
+        let Manifest {
+            table, mut object, ..
+        } = job;
+        let before = Job::read(table, &object);
         let name = object.pointer("/metadata/name").cloned();
         let name = name.unwrap_or_default();
         conversion::adopt(own, &mut object);
@@ -65,6 +68,13 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
             );
             return ExitCode::from(UNUSABLE);
         }
+        let again = conversion::convert(own, converted.clone(), Version::V1);
+        for change in again
+            .iter()
+            .flat_map(|v1| changes(&before, &Job::read(own, v1), to))
+        {
+            eprintln!("warning: {}: {change}", before.meta.name);
+        }
         // Plain data with text keys always renders.
         let plain = to_yaml(&converted).unwrap_or_default();
         let comments = comments.get_mut(job.number.saturating_sub(1));
@@ -72,4 +82,31 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
         texts.push(comments.put_into(&plain, &object, (own, to, &converted)));
     }
     output::print(&texts.join("---\n"))
+}
+
+/// What the pods of a job do otherwise than before, though each of its fields can be said.
+fn changes(before: &Job, after: &Job, to: Version) -> Vec<String> {
+    let (Ok(before), Ok(after)) = (&before.spec, &after.spec) else {
+        return Vec::new();
+    };
+    let mut changes = Vec::new();
+    for (was, is) in before.roles.iter().zip(&after.roles) {
+        let name = is.role.name;
+        if was.port != is.port {
+            changes.push(format!(
+                "{name} is met at port {} at {to}, not at {}: its container has no port of the job's name",
+                is.port, was.port
+            ));
+        }
+        let (was, is) = (
+            before.restart_policy_of_pods(was),
+            after.restart_policy_of_pods(is),
+        );
+        if was != is {
+            changes.push(format!(
+                "the template of {name} says restartPolicy {was:?}, which {to} does not go by: its containers get {is:?}"
+            ));
+        }
+    }
+    changes
 }
