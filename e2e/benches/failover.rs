@@ -1,6 +1,6 @@
 //! How long it takes from the end of a leader to the first write of the operator that stood by:
 //! `cargo bench -p e2e --bench failover`, or a part of it: `-- told` (SIGTERM), `-- killed` (SIGKILL).
-//! About seven minutes and the build.
+//! About ten minutes and the build.
 //!
 //! Each leader ends in the middle of the start of a job of 600 pods; the times of the writes are those
 //! at which the server received them, by its audit log.
