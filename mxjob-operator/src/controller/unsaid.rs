@@ -16,7 +16,8 @@ pub(super) struct Unsaid {
     pub(super) debounce: Debounce,
     /// In its events.
     pub(super) wave: Wave,
-    /// What the log has said is wrong until it is right again: the status code.
+    /// The status code of what went wrong last about the job, reads included, until something goes well: it is
+    /// said once, and no object comes before the job's status meanwhile.
     refused: Option<u16>,
     /// Status writes of which nobody knows whether the server did them.
     doubtful: Vec<Doubtful>,
@@ -40,7 +41,7 @@ impl Unsaid {
         self.refused.replace(refusal.code()) != Some(refusal.code())
     }
 
-    /// Whether the server has refused something that it did not take since.
+    /// Whether the last thing that was asked of the server about the job went wrong.
     pub(super) fn is_refused(&self) -> bool {
         self.refused.is_some()
     }
