@@ -43,6 +43,9 @@ const MANNERS: [Manner; 5] = [
     Manner::Unrenewed,
 ];
 
+/// What one says that has lost the lease.
+const LOST: &str = "this operator has lost the lease";
+
 /// An operator and its way to the server.
 struct Rival {
     operator: Operator,
@@ -54,6 +57,33 @@ impl Rival {
         let proxy = Proxy::start(plane).await?;
         let operator = Operator::start_rival(&proxy.kubeconfig(), &bench.namespace, &[])?;
         Ok(Self { operator, proxy })
+    }
+
+    /// Waits until it leads and all pods of the job are there. Where it loses the lease by itself, on a
+    /// machine with too much to do, it is started again, as a kubelet would.
+    async fn makes_all(&mut self, bench: &Bench, job: &str) -> Result<()> {
+        loop {
+            let operator = &self.operator;
+            let all = async {
+                operator.says("this operator leads").await?;
+                pods(bench, job, PODS).await
+            };
+            tokio::select! {
+                all = all => return all,
+                Ok(()) = operator.says(LOST) => {}
+            }
+            self.loses().await?;
+            self.operator = Operator::start_rival(&self.proxy.kubeconfig(), &bench.namespace, &[])?;
+        }
+    }
+
+    /// Waits for its end, which is that of one that has lost the lease.
+    async fn loses(&mut self) -> Result<()> {
+        let status = self.operator.end(PATIENCE).await?;
+        let log = self.operator.log()?;
+        ensure!(status.code() == Some(1), "{status}: {log}");
+        ensure!(log.contains(LOST), "{log}");
+        Ok(())
     }
 }
 
@@ -177,23 +207,30 @@ async fn switch(
     job: &str,
     manner: Manner,
     mut leader: Rival,
-    standby: &Rival,
+    standby: &mut Rival,
 ) -> Result<Timestamp> {
-    pods(bench, job, 5).await?;
+    let lost = tokio::select! {
+        some = pods(bench, job, 5) => some.map(|()| false)?,
+        Ok(()) = leader.operator.says(LOST) => true,
+    };
     let blow = Timestamp::now();
+    if lost {
+        // By itself, on a machine with too much to do: a switch like others.
+        standby.makes_all(bench, job).await?;
+        leader.loses().await?;
+        return Ok(blow);
+    }
     match manner {
         Manner::Terminated => {
             let status = leader.operator.terminate(PATIENCE).await?;
             ensure!(status.success(), "{status}");
-            // It may have been all done by then.
-            standby.operator.says("this operator leads").await?;
-            pods(bench, job, PODS).await?;
+            // It may have been all done by then: the next one leads before there is another job.
+            standby.makes_all(bench, job).await?;
             return Ok(blow);
         }
         Manner::Killed => {
             leader.operator.kill()?;
-            standby.operator.says("this operator leads").await?;
-            pods(bench, job, PODS).await?;
+            standby.makes_all(bench, job).await?;
             return Ok(blow);
         }
         Manner::Suspended => leader.operator.signal("-STOP")?,
@@ -203,13 +240,9 @@ async fn switch(
             leader.proxy.add(late);
         }
     }
-    standby.operator.says("this operator leads").await?;
-    pods(bench, job, PODS).await?;
+    standby.makes_all(bench, job).await?;
     leader.operator.signal("-CONT")?;
-    let status = leader.operator.end(PATIENCE).await?;
-    let log = leader.operator.log()?;
-    ensure!(status.code() == Some(1), "{status}: {log}");
-    ensure!(log.contains("this operator has lost the lease"), "{log}");
+    leader.loses().await?;
     Ok(blow)
 }
 
@@ -233,7 +266,7 @@ async fn the_lead_passes_under_load_and_no_two_act_at_once() -> Result<()> {
     let mut leader = Rival::start(&plane, &bench).await?;
     leader.operator.says("this operator leads").await?;
     for (place, manner) in MANNERS.into_iter().cycle().take(switches).enumerate() {
-        let standby = Rival::start(&plane, &bench).await?;
+        let mut standby = Rival::start(&plane, &bench).await?;
         standby
             .operator
             .says("caches are complete, standing by")
@@ -241,8 +274,11 @@ async fn the_lead_passes_under_load_and_no_two_act_at_once() -> Result<()> {
         let job = format!("job-{place}");
         let workers = u32::try_from(PODS)? - 1;
         bench.create(&training(&job, 0, workers)).await?;
-        let passed = switch(&bench, &job, manner, leader, &standby).await;
-        let ended = passed.with_context(|| format!("switch {place}, {manner:?}"))?;
+        let passed = switch(&bench, &job, manner, leader, &mut standby).await;
+        let ended = passed.with_context(|| {
+            let log = standby.operator.log().unwrap_or_default();
+            format!("switch {place}, {manner:?}; the log of who should lead: {log}")
+        })?;
         let writes = all_writes(&bench, &plane)?;
         let judged = judge(&writes, place + 1);
         judged.with_context(|| format!("switch {place}, {manner:?}"))?;
@@ -254,7 +290,7 @@ async fn the_lead_passes_under_load_and_no_two_act_at_once() -> Result<()> {
     }
     let writes = all_writes(&bench, &plane)?;
     let led = reigns(&writes).len();
-    ensure!(led == switches + 1, "{led} have led in {switches} switches");
+    ensure!(led > switches, "{led} have led in {switches} switches");
     let met = writes.iter().filter(|write| write.code == 409);
     let met = met.filter(|write| !write.is_of_the_lease()).count();
     println!(
