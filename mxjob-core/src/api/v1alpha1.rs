@@ -7,6 +7,11 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The mode of a job with a scheduler.
+pub(crate) const DIST: &str = "dist";
+/// The mode of a job that is one worker.
+pub(crate) const LOCAL: &str = "local";
+
 /// What the user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

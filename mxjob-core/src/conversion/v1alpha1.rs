@@ -26,13 +26,12 @@ use super::sections::{
 };
 use super::v1beta1::{default, run_policy};
 use crate::api::v1::CleanPodPolicy;
+use crate::api::v1alpha1::{DIST, LOCAL};
 use crate::role::{JobMode, ListForm, RestartPolicy, RoleId, RoleTable};
 
 /// Field of a spec that names who decides.
 pub(super) const POLICY: &str = "terminationPolicy";
 const CLEAN: &str = "cleanupPodPolicy";
-const LOCAL: &str = "local";
-const MODES: [&str; 2] = ["dist", LOCAL];
 
 /// Shows the defaults.
 pub(super) fn fill(table: &RoleTable, form: &ListForm, content: &mut Sections) {
@@ -83,7 +82,10 @@ pub(super) fn up(table: &RoleTable, form: &ListForm, content: &Sections) -> Sect
         Some(Value::Object(spec)) => {
             let said = |field: &str| spec.get(field).filter(|_| form.has(field));
             let mode = said("jobMode").filter(|mode| {
-                !mode.is_null() && !MODES.iter().any(|known| mode.as_str() == Some(known))
+                !mode.is_null()
+                    && ![DIST, LOCAL]
+                        .iter()
+                        .any(|known| mode.as_str() == Some(known))
             });
             let mode = mode.cloned().unwrap_or_else(|| form.legacy.mode.into());
             let roles = fields(content, LISTED).into_iter().flatten();

@@ -1,11 +1,14 @@
 //! The plan while it is being made.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::{Action, ConfigMapView, Event, Plan, PodView, ServiceView, Target, milestones};
 use crate::api::v1::JobStatus;
 use crate::job::Job;
+
+/// By how much the clocks of machines that are in order may differ.
+const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_mins(1);
 
 pub(super) struct Draft<'a> {
     pub(super) job: &'a Job,
@@ -27,6 +30,12 @@ impl<'a> Draft<'a> {
             events: Vec::new(),
             wake_at: None,
         }
+    }
+
+    /// A time that is more than a minute to come is of a clock that is wrong, a node's or ours, and
+    /// tells nothing.
+    pub(super) fn is_to_come(&self, at: Timestamp) -> bool {
+        at.duration_since(self.now) > CLOCKS_DIFFER
     }
 
     /// Now, as the API keeps it.

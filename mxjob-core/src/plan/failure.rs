@@ -1,7 +1,8 @@
 //! Replicas that failed, and what the job's policies say to each.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
+use super::draft::Draft;
 use super::{Exit, PodPhase, PodView};
 use crate::api::v1::FailureAction;
 use crate::job::{FailureRule, Replica, RoleSpec, Spec};
@@ -13,9 +14,6 @@ const LOST: i32 = 137;
 const DELETED: &str = "Deleted";
 /// Reason of a pod that was preempted, evicted or drained.
 const DISRUPTED: &str = "DisruptionTarget";
-
-/// By how much the clocks of machines that are in order may differ.
-const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_mins(1);
 
 /// A replica that failed.
 #[derive(Clone, Copy)]
@@ -44,15 +42,14 @@ impl Failure<'_> {
         exit.map_or(LOST, |exit| exit.code)
     }
 
-    /// When it happened, as far as anything tells: of a pod that never ran, when it was created. A time
-    /// that is more than a minute to come is of a clock that is wrong, the node's or ours, and tells nothing.
-    pub(super) fn at(&self, now: Timestamp) -> Option<Timestamp> {
+    /// When it happened, as far as anything tells: of a pod that never ran, when it was created.
+    pub(super) fn at(&self, draft: &Draft<'_>) -> Option<Timestamp> {
         let times = match self.pod {
             Some(pod) => [pod.ended_at(), pod.created_at],
             None => [self.vanished_at, None],
         };
         let mut known = times.into_iter().flatten();
-        known.find(|at| at.duration_since(now) <= CLOCKS_DIFFER)
+        known.find(|at| !draft.is_to_come(*at))
     }
 
     /// How long the container had run, in seconds.

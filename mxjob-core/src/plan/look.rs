@@ -50,9 +50,13 @@ pub(super) fn look(draft: &mut Draft<'_>, spec: &Spec, current: &Current<'_>, me
             role.found(replica.index);
         }
         if succeeded && !was_done {
+            let end = pod
+                .ended_at()
+                .filter(|_| spec.chiefs().any(|chief| chief == *replica));
+            let wrong = end.is_some_and(|at| draft.is_to_come(at));
+            let seen = if wrong { Some(draft.now) } else { end };
             // Started again, its pod tells of another end.
-            let counts = in_place && spec.chiefs().any(|chief| chief == *replica);
-            let first_end = pod.ended_at().filter(|_| counts).map(whole_seconds);
+            let first_end = seen.filter(|_| in_place || wrong).map(whole_seconds);
             role.succeeded(replica.index, first_end);
             draft.event(exit_event(draft, &pod.name, 0));
         }

@@ -27,7 +27,7 @@ pub(super) fn was_long(seconds: i64) -> bool {
 /// True when the wait after the failure is over, `earlier` ones before it.
 pub(super) fn is_due(draft: &mut Draft<'_>, failure: &Failure<'_>, earlier: i32) -> bool {
     failure
-        .at(draft.now)
+        .at(draft)
         .is_none_or(|at| draft.passed(at, wait(earlier)))
 }
 

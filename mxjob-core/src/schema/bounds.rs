@@ -5,6 +5,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{JSON, J
 use serde_json::Value;
 
 use super::place::{LISTED_TEMPLATE, TEMPLATE, edit};
+use crate::api::v1alpha1;
 use crate::role::{JobMode, RestartPolicy, RoleTable};
 
 /// Most roles in a job, and in a role set.
@@ -39,7 +40,7 @@ pub(super) fn apply_to_list(root: &mut JSONSchemaProps, table: &RoleTable) {
         // In the words of its rule.
         Bound::Length(LABEL)
     } else {
-        Bound::OneOf(vec!["dist", "local"])
+        Bound::OneOf(vec![v1alpha1::DIST, v1alpha1::LOCAL])
     };
     let own = [
         ("spec.jobMode", mode),

@@ -1,7 +1,9 @@
 //! From nothing to Succeeded.
 
-use crate::support::{MX, SETS, World, set};
+use crate::support::{Look, MX, SETS, World, set};
+use jiff::SignedDuration;
 use mxjob_core::api::v1::ConditionType;
+use mxjob_core::plan::{Exit, PodPhase};
 use serde_json::json;
 
 // contract: 6.2, 6.9, 9.1
@@ -75,6 +77,31 @@ fn workers_may_go_on_for_thirty_seconds_after_the_chief() {
         assert_eq!(world.phase(), "Running");
         world.pass(1);
         assert_eq!(world.phase(), "Succeeded");
+    }
+}
+
+// contract: 6.3
+#[test]
+fn a_clock_that_is_an_hour_ahead_gives_them_no_hour() {
+    let world = World::running(MX, MX.job(1, 0, 1));
+    let mut look = Look::of(&world);
+    let (ended, hour) = (look.now, SignedDuration::from_hours(1));
+    let pod = look.pod("demo-scheduler-0");
+    pod.phase = PodPhase::Succeeded;
+    pod.exit = Some(Exit {
+        code: 0,
+        reason: None,
+        at: ended.checked_add(hour).ok(),
+    });
+    for (seconds, succeeded) in [(0, false), (29, false), (31, true)] {
+        look.now = ended
+            .checked_add(SignedDuration::from_secs(seconds))
+            .unwrap();
+        let plan = look.plan();
+        let status = plan.status.unwrap_or_else(|| look.job.status.clone());
+        let done = status.condition(ConditionType::Succeeded).is_some();
+        assert_eq!(done, succeeded, "after {seconds} s");
+        look.job.status = status;
     }
 }
 

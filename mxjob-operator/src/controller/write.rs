@@ -127,8 +127,9 @@ impl Operator {
                 tracing::info!(namespace = %key.namespace, job = %key.name, "the job has changed meanwhile");
             }
             // Who edits a job all the time makes no wait longer.
+            let wait = Next::At(Instant::now() + NEWS);
             return if refusal.is_conflict() {
-                Next::At(Instant::now() + NEWS)
+                wait
             } else {
                 Next::Retry(None)
             };

@@ -1,15 +1,11 @@
 //! How a list of roles is spoken about: pieces of CEL, and the same in Rust.
 
+pub(super) use crate::api::v1alpha1::{DIST, LOCAL};
 use crate::api::v1alpha1::{JobSpec, ReplicaSpec};
 use crate::role::{ListForm, RoleId, RoleTable};
 use crate::schema::Path;
 use crate::schema::rule::cel;
 use crate::schema::rule::name::is_plain;
-
-/// The word for a job with a scheduler.
-pub(super) const DIST: &str = "dist";
-/// The word for a job that is one worker.
-pub(super) const LOCAL: &str = "local";
 
 /// What is wrong with a termination policy without a chief.
 pub(crate) const NO_CHIEF: &str = "invalid termination policy: it names no chief";
