@@ -283,7 +283,7 @@ spec:
     assert_told(
         text,
         "job.yaml:7:52: error: spec.mxReplicaSpecs.Scheduler.template.spec.containers[0].image: must be a string, \
-         not 3: write \"3\"\n1 job: 1 error\nexit code 1",
+         not 3: put it in quotes\n1 job: 1 error\nexit code 1",
     );
 }
 

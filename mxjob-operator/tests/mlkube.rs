@@ -70,7 +70,7 @@ fn mistakes_are_told_where_they_stand_in_the_words_of_the_group() {
     for (manifest, wanted) in [
         (
             dist().replace("\"dist\"", "\"both\""),
-            "job.yaml:6:3: error: spec.jobMode: unkonw job mode both",
+            "job.yaml:6:3: error: spec.jobMode: unkonw job mode both: must be dist or local",
         ),
         (
             dist().replace("  jobMode: \"dist\"\n", ""),

@@ -99,7 +99,11 @@ async fn the_api_server_refuses_in_the_words_of_the_first_operator() -> Result<(
     let mut worker = sample("mlkube-v1beta1-local.yaml")?["spec"]["replicaSpecs"][0].take();
     worker["replicas"] = json!(2);
     for (path, value, wanted) in [
-        ("/spec/jobMode", json!("both"), "unkonw job mode both"),
+        (
+            "/spec/jobMode",
+            json!("both"),
+            "unkonw job mode both: must be dist or local",
+        ),
         ("/spec/jobMode", Value::Null, "unkonw job mode"),
         (
             "/spec/jobMode",

@@ -314,7 +314,7 @@ fn described(value: &Value, expected: &str) -> String {
     match value {
         Value::Null => "empty".to_owned(),
         Value::Bool(_) | Value::Number(_) if expected == "string" => {
-            format!("{value}: write \"{value}\"")
+            format!("{value}: put it in quotes")
         }
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) => format!("the string {text:?}"),

@@ -31,6 +31,7 @@ pub fn warnings(table: &'static RoleTable, spec: &JobSpec) -> Vec<Problem> {
         found.extend(one.accelerators());
         found.extend(one.variables());
         found.extend(one.container_names());
+        found.extend(one.port_names());
     }
     found.extend(managed_by(table, spec));
     found.extend(retryable(spec));
@@ -254,6 +255,26 @@ impl<'a> One<'a> {
         twice
             .map(|(_, (path, one))| Problem::warning(format!("{path}.name"), message(&one.name)))
             .collect()
+    }
+
+    /// The API server takes no pod with two ports of one name in a container.
+    fn port_names(&self) -> Vec<Problem> {
+        let of_one = |(path, container): (String, &'a Container)| {
+            let ports = container.ports.iter().flatten().enumerate();
+            let named = ports.filter_map(|(at, port)| Some((at, port.name.as_deref()?)));
+            let named: Vec<_> = named.filter(|(_, name)| !name.is_empty()).collect();
+            let twice = named.clone().into_iter().enumerate();
+            let twice = twice.filter(move |(nth, (_, name))| {
+                named.iter().take(*nth).any(|(_, other)| other == name)
+            });
+            twice.map(move |(_, (at, name))| {
+                let message = format!(
+                    "another port of the container is named {name}: the API server refuses such a pod"
+                );
+                Problem::warning(format!("{path}.ports[{at}].name"), message)
+            })
+        };
+        self.containers().flat_map(of_one).collect()
     }
 }
 

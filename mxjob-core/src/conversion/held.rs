@@ -116,9 +116,12 @@ pub(super) fn put_status(leaves: Vec<Leaf>, content: &mut Sections) {
 pub fn forget(object: &mut Value) -> Vec<String> {
     let held = object.as_object_mut().and_then(Held::take);
     let rest = held.map(|held| held.rest).unwrap_or_default();
-    let leaves = rest.values().filter_map(Value::as_array).flatten();
-    let leaves = leaves.filter_map(Leaf::read);
-    leaves.flat_map(|leaf| leaf.words()).collect()
+    let words = |(of, leaves): (&String, &Value)| {
+        let leaves = leaves.as_array().into_iter().flatten();
+        let leaves = leaves.filter_map(Leaf::read);
+        leaves.flat_map(|leaf| leaf.words(of)).collect::<Vec<_>>()
+    };
+    rest.iter().flat_map(words).collect()
 }
 
 fn empty() -> Value {

@@ -5,6 +5,17 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::sections::{LISTED, REST, SPEC};
+use crate::api::Version;
+
+/// Fields of a list of roles, by section, of which the other versions say the same elsewhere: the mode with
+/// the roles that are there, the number of a worker that is one in any case, the rest in each template.
+const ELSEWHERE: [(&str, &str); 5] = [
+    (SPEC, "jobMode"),
+    (SPEC, "mxImage"),
+    (SPEC, "schedulerName"),
+    (SPEC, "cleanupPodPolicy"),
+    (LISTED, "replicas"),
+];
 
 /// One difference between what a lossy way gives and what there was.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,9 +45,13 @@ impl Leaf {
         }
     }
 
-    /// What of the spec is lost with it, in words.
-    pub(super) fn words(&self) -> Vec<String> {
+    /// What of the spec is lost with it, in words; `of`: the version whose field it is.
+    pub(super) fn words(&self, of: &str) -> Vec<String> {
         let path = || self.path.join(".");
+        let field = self.path.last().map_or("", String::as_str);
+        if of == Version::V1Alpha1.name() && ELSEWHERE.contains(&(self.section(), field)) {
+            return Vec::new();
+        }
         match (self.section(), &self.is, &self.was) {
             (SPEC, Some(value), _) => vec![format!("{}: {value}", path())],
             (SPEC, None, Some(instead)) => {
@@ -48,7 +63,7 @@ impl Leaf {
             }
             (REST, Some(Value::Array(leaves)), _) => {
                 let leaves = leaves.iter().filter_map(Self::read);
-                leaves.flat_map(|leaf| leaf.words()).collect()
+                leaves.flat_map(|leaf| leaf.words(field)).collect()
             }
             _ => Vec::new(),
         }

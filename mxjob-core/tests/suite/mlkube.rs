@@ -198,15 +198,15 @@ fn what_is_wrong_is_said_in_the_words_of_its_first_operator() {
         ),
         (
             |job| job["spec"]["jobMode"] = json!("both"),
-            "spec.jobMode: unkonw job mode both",
+            "spec.jobMode: unkonw job mode both: must be dist or local",
         ),
         (
             |job| job["spec"]["jobMode"] = Value::Null,
-            "spec.jobMode: unkonw job mode ",
+            "spec.jobMode: unkonw job mode : must be dist or local",
         ),
         (
             |job| job["spec"]["jobMode"] = json!(""),
-            "spec.jobMode: unkonw job mode ",
+            "spec.jobMode: unkonw job mode : must be dist or local",
         ),
         (
             |job| job["spec"]["replicaSpecs"][0]["replicas"] = json!(2),

@@ -29,9 +29,10 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
         Ok(manifests) => manifests,
         Err(code) => return code,
     };
-    if manifests.strangers > 0 {
-        let documents = plural(manifests.strangers, "document");
-        eprintln!("warning: {documents} of another kind left out");
+    if !manifests.strangers.is_empty() {
+        let documents = plural(manifests.strangers.len(), "document");
+        let kinds = manifests.strangers.join(", ");
+        eprintln!("warning: {documents} of another kind left out: {kinds}");
     }
     let mut comments = Comments::of(apis, &manifests.text);
     // The argument was checked against the versions that there are.

@@ -41,7 +41,7 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &LintArgs) -> ExitCode {
             Ok(input) => {
                 let judged = judge(apis, &input);
                 jobs += judged.jobs.len();
-                strangers += judged.strangers;
+                strangers += judged.strangers.len();
                 findings.add(judged.findings);
             }
             Err(finding) => {

@@ -37,9 +37,13 @@ struct Comment {
 impl Comments {
     /// Those of each document of a text.
     pub(crate) fn of(apis: &[&'static RoleTable], text: &str) -> Vec<Self> {
-        let nodes = yaml::documents(text).unwrap_or_default().into_iter();
+        let nodes = yaml::objects(text).unwrap_or_default().into_iter();
         let lines: Vec<_> = (1..).zip(text.lines()).collect();
-        let comments = |(at, node)| {
+        let comments = |(at, (node, is_item))| {
+            // What a cluster prints has none.
+            if is_item {
+                return Self::default();
+            }
             let document = Document::new(at + 1, node);
             let (fields, end) = read(&lines, &document);
             let table = match Identity::of(apis, &document.value) {

@@ -16,7 +16,7 @@ pub(super) fn job_problems(table: &'static RoleTable, object: &mut Value) -> Vec
     check::drop_nulls(object);
     let object = &*object;
     let name = name(object);
-    problems.extend(nameless(name.as_deref()));
+    problems.extend(nameless(object, name.as_deref()));
     let known = name.as_deref().unwrap_or(UNNAMED);
     let readable = Readable::new(object.get("spec"), &problems);
     let ports = Ports::of(table, object);
@@ -40,10 +40,12 @@ pub(super) fn job_problems(table: &'static RoleTable, object: &mut Value) -> Vec
 /// What a job is called that has no name.
 pub(super) const UNNAMED: &str = "unnamed";
 
-pub(super) fn nameless(name: Option<&str>) -> Option<Problem> {
+pub(super) fn nameless(object: &Value, name: Option<&str>) -> Option<Problem> {
     let message = "is required: give the job a name";
-    name.is_none()
-        .then(|| Problem::error("metadata.name", message))
+    // Of one that is no text the structure tells.
+    let given = object.pointer("/metadata/name");
+    let is_text = given.is_none_or(|given| given.is_null() || given.is_string());
+    (name.is_none() && is_text).then(|| Problem::error("metadata.name", message))
 }
 
 /// The job's name, or one like those that the API server generates.

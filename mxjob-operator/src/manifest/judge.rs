@@ -3,6 +3,7 @@
 use mxjob_core::RoleTable;
 use mxjob_core::api::Version;
 use mxjob_core::problem::Problem;
+use serde_json::Value;
 
 use super::document::{Document, Position};
 use super::finding::Finding;
@@ -19,13 +20,13 @@ pub(crate) struct Judged {
     /// The documents that are jobs of ours, right or wrong, those of an older version as v1, and the
     /// API of each.
     pub(crate) jobs: Vec<(&'static RoleTable, Document)>,
-    /// How many documents are of kinds that are none of mxjob's business.
-    pub(crate) strangers: usize,
+    /// The kinds of those that are none of mxjob's business.
+    pub(crate) strangers: Vec<String>,
 }
 
 /// Looks at every document of a manifest. Of the APIs that there are, the own one is the first.
 pub(crate) fn judge(apis: &[&'static RoleTable], input: &Input) -> Judged {
-    let nodes = match yaml::documents(&input.text) {
+    let nodes = match yaml::objects(&input.text) {
         Ok(nodes) => nodes,
         Err(error) => {
             let problem = Problem::error("", error.message);
@@ -48,7 +49,7 @@ pub(crate) fn judge(apis: &[&'static RoleTable], input: &Input) -> Judged {
     let documents = nodes
         .into_iter()
         .enumerate()
-        .map(|(at, node)| Document::new(at + 1, node));
+        .map(|(at, (node, _))| Document::new(at + 1, node));
     let documents = documents
         .map(|document| (Identity::of(apis, &document.value), document))
         .collect();
@@ -75,7 +76,8 @@ fn sort_out(file: &str, documents: Vec<(Identity, Document)>) -> Judged {
             }
             Identity::Stranger(problem) if nothing_of_ours => vec![problem],
             Identity::Stranger(_) => {
-                judged.strangers += 1;
+                let kind = document.value.get("kind").and_then(Value::as_str);
+                judged.strangers.push(kind.unwrap_or_default().to_owned());
                 continue;
             }
             Identity::Mistaken(problem) => vec![problem],

@@ -62,12 +62,12 @@ pub(crate) struct Manifest {
     pub(crate) number: usize,
 }
 
-/// The jobs of a manifest, and how many documents are of other kinds.
+/// The jobs of a manifest, and the kinds of its other documents.
 #[derive(Debug)]
 pub(crate) struct Manifests {
     pub(crate) text: String,
     pub(crate) jobs: Vec<Manifest>,
-    pub(crate) strangers: usize,
+    pub(crate) strangers: Vec<String>,
 }
 
 /// As [`load_jobs`], as they are written: one may leave its name to the API server.

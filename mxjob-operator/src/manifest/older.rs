@@ -27,7 +27,7 @@ pub(super) fn judge(
         Version::V1Alpha1 => check::list(table, name.as_deref().unwrap_or(UNNAMED), object),
         _ => check::structure(table, object),
     });
-    problems.extend(nameless(name.as_deref()));
+    problems.extend(nameless(object, name.as_deref()));
     check::drop_nulls(object);
     // It was told that they are ignored; no other version is to be blamed for them.
     Structure::of(table, version).prune(object);

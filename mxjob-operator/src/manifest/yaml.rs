@@ -42,6 +42,40 @@ pub(super) fn documents(text: &str) -> Result<Vec<Node>, SyntaxError> {
     })
 }
 
+/// Every object of a text, those of lists as if each was a document of its own, as `kubectl get` prints
+/// several; true: it is one of these.
+pub(super) fn objects(text: &str) -> Result<Vec<(Node, bool)>, SyntaxError> {
+    let mut objects = Vec::new();
+    for node in documents(text)? {
+        match items(node) {
+            Ok(items) => objects.extend(items.into_iter().map(|item| (item, true))),
+            Err(node) => objects.push((node, false)),
+        }
+    }
+    Ok(objects)
+}
+
+/// The items of a list of objects; anything else comes back.
+fn items(mut node: Node) -> Result<Vec<Node>, Node> {
+    let Content::Map(entries) = &mut node.value else {
+        return Err(node);
+    };
+    let is_list = entries.iter().any(|(key, value)| {
+        key.value == "kind" && matches!(&value.value, Content::Text(kind) if kind.ends_with("List"))
+    });
+    let mut lists = entries.iter_mut().filter(|(key, _)| key.value == "items");
+    match lists.next() {
+        Some((
+            _,
+            Spanned {
+                value: Content::List(items),
+                ..
+            },
+        )) if is_list => Ok(std::mem::take(items)),
+        _ => Err(node),
+    }
+}
+
 /// Most values in a file, aliases expanded: a job of all roles has a few thousand.
 const MAX_VALUES: usize = 250_000;
 
@@ -73,6 +107,13 @@ fn message(error: &serde_saphyr::Error) -> String {
             UserMessageFormatter.format_message(other)
         ),
     }
+}
+
+/// The integer that it is.
+fn whole(value: f64) -> Option<i64> {
+    // Without an exponent, however large; of 2^53 and more nobody knows whether it was meant so.
+    let is_sure = value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0;
+    is_sure.then(|| format!("{value:.0}").parse().ok())?
 }
 
 impl<'de> Deserialize<'de> for Content {
@@ -115,6 +156,10 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Content, E> {
+        // A whole one is an integer, as kubectl has it.
+        if let Some(whole) = whole(value) {
+            return Ok(Content::Number(whole.into()));
+        }
         let number = serde_json::Number::from_f64(value);
         number
             .map(Content::Number)

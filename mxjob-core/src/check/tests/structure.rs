@@ -41,7 +41,7 @@ fn types_are_checked_and_the_fix_is_named() {
     assert_structure(
         image,
         json!(2),
-        &[&format!(r#"{path} must be a string, not 2: write "2""#)],
+        &[&format!("{path} must be a string, not 2: put it in quotes")],
     );
     assert_structure(
         "/spec",

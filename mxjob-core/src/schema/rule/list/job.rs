@@ -3,7 +3,7 @@
 use super::MODE;
 use super::words::{
     DIST, LOCAL, NO_CHIEF, NO_INDEX, NO_REPLICA, count, entries, every, missing_chief,
-    missing_replica, replicas_of, role_named, role_of, word,
+    missing_replica, replicas_of, role_named, role_of, word, words,
 };
 use crate::api::v1alpha1::JobSpec;
 use crate::problem::Problem;
@@ -174,6 +174,13 @@ pub(super) fn policy(spec: &JobSpec) -> Vec<Problem> {
     )
 }
 
+const CHIEF: &str = "self.terminationPolicy.chief.replicaName";
+
+/// What is to be said behind a chief that is no role's word.
+fn one_of(words: &[String]) -> String {
+    format!(": must be one of [{}]", words.join(" "))
+}
+
 pub(super) fn chief_cel(table: &RoleTable, form: ListForm) -> Validation {
     let (chief, worker) = (word(table, form.chief), word(table, form.worker));
     let (chief, worker) = (cel::text(&chief), cel::text(&worker));
@@ -187,9 +194,7 @@ pub(super) fn chief_cel(table: &RoleTable, form: ListForm) -> Validation {
     } else {
         there
     };
-    let name = format!(
-        "({named} ? self.terminationPolicy.chief.replicaName : {is_dist} ? {chief} : {worker})"
-    );
+    let name = format!("({named} ? {CHIEF} : {is_dist} ? {chief} : {worker})");
     let index = "self.terminationPolicy.chief.replicaIndex";
     let index = format!("({named} && has({index}) ? {index} : 0)");
     let is_it = format!("{} == {name}", role_of(table, form, "e"));
@@ -198,7 +203,13 @@ pub(super) fn chief_cel(table: &RoleTable, form: ListForm) -> Validation {
         format!("{index} >= 0 && self.replicaSpecs.exists(e, {is_it} && {count} > {index})");
     // In numbers it would be over the cost budget: of how long they are as text nothing is known.
     let has_role = format!("{named} && self.replicaSpecs.exists(e, {is_it})");
-    let short = format!("({has_role} ? '{NO_INDEX}' : '')");
+    let words = words(table);
+    let known: Vec<_> = words.iter().map(|word| cel::text(word)).collect();
+    let is_word = format!("{named} && !({CHIEF} in [{}])", known.join(","));
+    let short = format!(
+        "({has_role} ? '{NO_INDEX}' : {is_word} ? '{}' : '')",
+        one_of(&words)
+    );
     Validation::new(
         Place::Spec,
         format!("!has(self.replicaSpecs) || ({found})"),
@@ -227,9 +238,11 @@ pub(super) fn chief(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Pr
     let of_role = entries(spec).filter(|(_, entry)| role_named(table, form, entry) == role);
     let counts: Vec<_> = of_role.map(|(_, entry)| count(entry)).collect();
     let found = index >= 0 && counts.iter().any(|count| *count > index);
+    let words = words(table);
+    let unknown = (!words.contains(&role)).then(|| one_of(&words));
     let message = match counts.first().filter(|_| named.is_some()) {
         Some(count) => missing_replica(&role, index, *count),
-        None => missing_chief(&role),
+        None => missing_chief(&role) + &unknown.unwrap_or_default(),
     };
     problem(!found, ROLES, message)
 }

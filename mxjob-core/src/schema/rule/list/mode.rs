@@ -31,6 +31,10 @@ fn says(spec: &JobSpec, mode: &str) -> bool {
     spec.job_mode.as_deref() == Some(mode)
 }
 
+fn one_of_two() -> String {
+    format!(": must be {DIST} or {LOCAL}")
+}
+
 pub(super) fn known_cel() -> Validation {
     let known = [DIST, LOCAL].map(is);
     let [dist, local] = known.each_ref().map(String::as_str);
@@ -40,7 +44,8 @@ pub(super) fn known_cel() -> Validation {
         UNKNOWN.trim_end(),
     )
     .saying(format!(
-        "'{UNKNOWN}' + (has(self.{MODE}) ? self.{MODE} : '')"
+        "'{UNKNOWN}' + (has(self.{MODE}) ? self.{MODE} : '') + '{}'",
+        one_of_two()
     ))
     .about(".jobMode")
 }
@@ -50,7 +55,7 @@ pub(super) fn known(spec: &JobSpec) -> Vec<Problem> {
     problem(
         ![DIST, LOCAL].contains(&mode),
         "spec.jobMode",
-        format!("{UNKNOWN}{mode}"),
+        format!("{UNKNOWN}{mode}{}", one_of_two()),
     )
 }
 
