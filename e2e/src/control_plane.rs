@@ -89,6 +89,13 @@ impl ControlPlane {
         Self::start_programs(programs.emulating(version), Controllers::WithoutNodes).await
     }
 
+    /// Starts one for a scripted kubelet with the admission plugin `OwnerReferencesPermissionEnforcement`, as
+    /// OpenShift has it. That learns of a new kind only after up to 30 s.
+    pub async fn start_guarding_owners() -> Result<Self> {
+        let programs = tokio::task::spawn_blocking(Programs::find).await??;
+        Self::start_programs(programs.guarding_owners(), Controllers::WithoutNodes).await
+    }
+
     async fn start_programs(programs: Programs, controllers: Controllers) -> Result<Self> {
         const ATTEMPTS: usize = 5;
         let mut attempt = 1;

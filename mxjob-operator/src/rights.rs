@@ -154,6 +154,9 @@ fn of_api(table: &'static RoleTable) -> Vec<Right> {
     let mut all = vec![
         Right::new(HERE, group, plural, jobs),
         Right::new(HERE, group, &format!("{plural}/status"), &["patch"]),
+        // Never asked for: where the server has OwnerReferencesPermissionEnforcement, as OpenShift has, who
+        // makes an object whose owner is not to be deleted before it needs the right to delay the owner.
+        Right::new(HERE, group, &format!("{plural}/finalizers"), &["update"]),
     ];
     if table.children() == Children::Jobs {
         all.push(Right::new(HERE, "batch", "jobs", ALL));

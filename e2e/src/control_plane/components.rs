@@ -27,6 +27,8 @@ pub(crate) struct Programs {
     controller_manager: PathBuf,
     /// The version of Kubernetes that they behave as; `None`: their own.
     emulated: Option<String>,
+    /// Whether the apiserver lets only those make objects with an owner who may delay its deletion.
+    guards_owners: bool,
 }
 
 impl Programs {
@@ -37,6 +39,7 @@ impl Programs {
             apiserver: binaries::find(Program::KubeApiserver)?,
             controller_manager: binaries::find(Program::KubeControllerManager)?,
             emulated: None,
+            guards_owners: false,
         })
     }
 
@@ -44,6 +47,17 @@ impl Programs {
     pub(crate) fn emulating(mut self, version: &str) -> Self {
         self.emulated = Some(version.to_owned());
         self
+    }
+
+    /// The same with the admission plugin about owners.
+    pub(crate) fn guarding_owners(mut self) -> Self {
+        self.guards_owners = true;
+        self
+    }
+
+    fn plugins(&self) -> Option<String> {
+        let flag = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
+        self.guards_owners.then(|| flag.to_owned())
     }
 
     fn emulation(&self) -> impl Iterator<Item = String> {
@@ -106,7 +120,10 @@ impl Programs {
         ];
         Ok(command(
             &self.apiserver,
-            flags.into_iter().chain(self.emulation()),
+            flags
+                .into_iter()
+                .chain(self.emulation())
+                .chain(self.plugins()),
         ))
     }
 

@@ -153,6 +153,36 @@ async fn a_collector_gets_each_look_with_its_waits_and_its_requests() -> Result<
 
 // contract: 11.30
 #[tokio::test]
+async fn the_service_is_called_as_the_environment_says() -> Result<()> {
+    let (bench, plane) = Bench::shared("traces-named").await?;
+    for name in [
+        "OTEL_SERVICE_NAME=lab",
+        "OTEL_RESOURCE_ATTRIBUTES=team=vision,service.name=lab",
+    ] {
+        let (collector, address) = Collector::start().await?;
+        let variables = format!(
+            "OTEL_EXPORTER_OTLP_ENDPOINT=http://{address} OTEL_BSP_SCHEDULE_DELAY=100 {name}"
+        );
+        let _operator = start(plane, &bench.namespace, &variables)?;
+        let services = until("a span", PATIENCE, || async {
+            let services = collector.services();
+            Ok(if services.is_empty() {
+                Seen::NotYet("none".to_owned())
+            } else {
+                Seen::Done(services)
+            })
+        })
+        .await?;
+        ensure!(
+            services.iter().all(|one| one == "lab"),
+            "{name}: {services:?}"
+        );
+    }
+    Ok(())
+}
+
+// contract: 11.30
+#[tokio::test]
 async fn a_collector_that_is_away_is_missed_once_and_holds_up_nothing() -> Result<()> {
     let (bench, plane) = Bench::shared("no-collector").await?;
     let port = ports::free()?;

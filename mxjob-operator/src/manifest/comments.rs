@@ -97,7 +97,7 @@ impl Comments {
                 Some(now) => (now, true),
                 None => (around(&comment.path, moved), false),
             };
-            let line = document.position(now).line;
+            let line = head(text, document.position(now).line);
             // A value of several lines has no room at the end of the first.
             let one_line = |line: u64| {
                 let next = usize::try_from(line)
@@ -200,6 +200,7 @@ fn read(lines: &[(u64, &str)], document: &Document) -> (Vec<Comment>, Vec<String
             continue;
         }
         block = None;
+        let mut head = *number;
         if quote.is_some() {
             quote = beside(line, quote).1;
             continue;
@@ -211,13 +212,16 @@ fn read(lines: &[(u64, &str)], document: &Document) -> (Vec<Comment>, Vec<String
         let (beside, open) = beside(line, None);
         quote = open;
         if is_block_header(line, beside) {
-            let mut below = own.iter().skip(at + 1).map(|(_, line)| line);
-            let below = below.find(|line| !line.trim().is_empty());
-            block = below
-                .map(|below| indent(below))
-                .filter(|below| *below > indent(line));
+            let mut below = own.iter().skip(at + 1);
+            let below = below.find(|(_, below)| !below.trim().is_empty());
+            let below = below.filter(|(_, below)| indent(below) > indent(line));
+            block = below.map(|(_, below)| indent(below));
+            // An item of that kind stands where its text begins.
+            if let (false, Some((number, _))) = (starts.contains_key(number), below) {
+                head = *number;
+            }
         }
-        let Some(here) = starts.get(number) else {
+        let Some(here) = starts.get(&head) else {
             // The sign of an item whose fields are below.
             pending.extend(beside.map(|beside| beside.trim_end().to_owned()));
             continue;
@@ -245,6 +249,16 @@ fn read(lines: &[(u64, &str)], document: &Document) -> (Vec<Comment>, Vec<String
         }
     }
     (comments, pending)
+}
+
+/// The line of the sign of an item that is a text to the letter; of anything else, its own.
+fn head(text: &str, line: u64) -> u64 {
+    let row = |number: u64| text.lines().nth(usize::try_from(number).ok()?);
+    let before = line.checked_sub(2).and_then(row);
+    let is_head = before.is_some_and(|before| {
+        before.trim_start().starts_with("- ") && is_block_header(before, None)
+    });
+    if is_head { line - 1 } else { line }
 }
 
 fn indent(line: &str) -> usize {

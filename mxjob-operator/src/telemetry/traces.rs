@@ -41,7 +41,11 @@ where
         .with_http()
         .build()?;
     let resource = Resource::builder();
-    let resource = if is_set("OTEL_SERVICE_NAME") {
+    let attributes = std::env::var("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
+    let mut attributes = attributes.split(',').map(str::trim_start);
+    let is_named = is_set("OTEL_SERVICE_NAME")
+        || attributes.any(|attribute| attribute.starts_with("service.name="));
+    let resource = if is_named {
         resource
     } else {
         resource.with_service_name(NAME)

@@ -42,7 +42,8 @@ spec:
           image: a#b
           command: [\"sh\", \"-c\"] # a shell
           args:
-          - |
+          # is run
+          - | # as it is
             # no comment
             echo # neither
 
@@ -64,7 +65,7 @@ fn they_stand_where_their_fields_are() {
         "  name: a-b # a name\n",
         "    # meets the others\n    Scheduler:\n",
         "            command: # a shell\n",
-        "            - |\n              # no comment\n              echo # neither\n",
+        "            # is run\n            - | # as it is\n              # no comment\n              echo # neither\n",
         "            # to be read\n            - it's # said\n",
         "    # learns\n    Worker:\n",
     ] {
