@@ -98,6 +98,14 @@ fn mistakes_are_told_where_they_stand_in_the_words_of_their_version() {
         "job.yaml:6:3: error: spec.replicaSpecs: Missing ReplicaSpec for chief: WORKER: \
          replicaIndex is not below its replicas: 2 of 2, counted from 0",
     );
+    assert_refused(
+        &LIST.replace(
+            "jobMode: dist",
+            "terminationPolicy: {chief: {replicaName: Worker, replicaIndex: 0}}",
+        ),
+        "job.yaml:6:3: error: spec.replicaSpecs: Missing ReplicaSpec for chief: Worker: must be one of \
+         [SCHEDULER SERVER WORKER]",
+    );
     // Of four entries one is too many, and it is told which.
     let fourth =
         "  - mxReplicaType: EVALUATOR\n    template: {spec: {containers: [{name: mxnet}]}}\n";
