@@ -1,5 +1,5 @@
 //! Keeps what the manifests in this folder take from the code as the code says: the
-//! CustomResourceDefinitions and the roles of the operator.
+//! CustomResourceDefinitions, the roles of the operator and those of the people who make jobs.
 
 #[path = "../mxjob-operator/src/rights.rs"]
 #[allow(
@@ -9,6 +9,7 @@
 )]
 mod rights;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use mxjob_core::role::apis;
@@ -19,8 +20,7 @@ use serde_json::{Value, json};
 const OWN: &str = "kubeflow.org";
 const OLDER: [&str; 2] = ["fioravanzo.org", "mxnet.mlkube.io"];
 const NAMESPACE: &str = "mxjob-system";
-const GENERATED: &str =
-    "# Generated from mxjob-operator/src/rights.rs: change that, not this file.\n";
+const GENERATED: &str = "# Generated from mxjob-operator/src/rights.rs and deploy/build.rs: change those, not this file.\n";
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=../mxjob-operator/src/rights.rs");
@@ -39,8 +39,15 @@ fn main() -> io::Result<()> {
         .filter(|object| object["kind"] == "ClusterRole")
         .collect();
     write("kustomize/older/rbac.yaml", &roles)?;
+    write("kustomize/base/users.yaml", &for_users(&own))?;
+    write("kustomize/older/users.yaml", &for_users(&all))?;
     let rights: Vec<_> = rights::rights(&all).iter().map(data).collect();
-    write("helm/mxjob/files/rights.yaml", &[json!({"rights": rights})])
+    let users: BTreeMap<_, _> = USERS
+        .iter()
+        .map(|(whom, verbs)| (whom, rules(&all, verbs)))
+        .collect();
+    let data = json!({"rights": rights, "users": users});
+    write("helm/mxjob/files/rights.yaml", &[data])
 }
 
 fn objects(apis: &[&'static RoleTable]) -> Vec<Value> {
@@ -48,12 +55,59 @@ fn objects(apis: &[&'static RoleTable]) -> Vec<Value> {
         apis,
         namespaces: &[],
         own: NAMESPACE,
-        installs: false,
+        parts: &[Part::Jobs, Part::Webhook, Part::Certificate, Part::Election],
         lease: rights::LEASE,
         secret: rights::SECRET,
-        read_only: false,
     };
     install.objects()
+}
+
+/// What who may edit or view a namespace may do with its jobs, which Kubernetes adds to its own roles of
+/// that name.
+const USERS: [(&str, &[&str]); 2] = [
+    (
+        "edit",
+        &[
+            "create",
+            "delete",
+            "deletecollection",
+            "get",
+            "list",
+            "patch",
+            "update",
+            "watch",
+        ],
+    ),
+    ("view", &["get", "list", "watch"]),
+];
+
+/// The same as roles.
+fn for_users(apis: &[&'static RoleTable]) -> Vec<Value> {
+    let groups: Vec<_> = apis.iter().map(|table| table.crd.group).collect();
+    let role = |(whom, verbs): (&str, &[&str])| {
+        let aggregated = format!("rbac.authorization.k8s.io/aggregate-to-{whom}");
+        let mut rules = rules(apis, verbs);
+        for rule in &mut rules {
+            rule["apiGroups"] = json!(groups);
+        }
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": format!("{}-{whom}", rights::NAME), "labels": {aggregated: "true"}},
+            "rules": rules,
+        })
+    };
+    USERS.into_iter().map(role).collect()
+}
+
+/// Rules about jobs and their statuses, which the operator alone writes; of no group yet.
+fn rules(apis: &[&'static RoleTable], verbs: &[&str]) -> Vec<Value> {
+    let plurals: BTreeSet<_> = apis.iter().map(|table| table.crd.plural).collect();
+    let statuses: Vec<_> = plurals.iter().map(|one| format!("{one}/status")).collect();
+    vec![
+        json!({"apiGroups": [], "resources": plurals, "verbs": verbs}),
+        json!({"apiGroups": [], "resources": statuses, "verbs": ["get"]}),
+    ]
 }
 
 /// A right as the chart reads it.

@@ -124,6 +124,11 @@ impl Proxy {
         lock(&self.line.rules).push(rule);
     }
 
+    /// From now on nothing goes wrong.
+    pub fn mend(&self) {
+        lock(&self.line.rules).clear();
+    }
+
     /// All requests so far, in the order in which they came.
     pub fn asked(&self) -> Vec<Asked> {
         lock(&self.line.asked).clone()

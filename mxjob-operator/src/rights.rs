@@ -35,11 +35,11 @@ pub(crate) enum Part {
     Jobs,
     /// Pointing a definition at the conversion webhook, and reading its certificate.
     Webhook,
-    /// Making that certificate. Not with `--webhook-secret-read-only`.
+    /// Making that certificate.
     Certificate,
-    /// Installing definitions, `--install-crds`.
+    /// Installing definitions.
     Install,
-    /// Electing a leader, `--leader-elect`.
+    /// Electing a leader.
     Election,
 }
 
@@ -106,15 +106,19 @@ const ALL: &[&str] = &["create", "delete", "get", "list", "patch", "watch"];
 const HERE: (Place, Part) = (Place::Jobs, Part::Jobs);
 const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
 
-/// The Deployments of older operators that may look after the jobs of a definition, which the operator
-/// looks for before it starts.
-const OLDER: [(&str, &[&str]); 3] = [
+/// The Deployments of other operators that may look after the jobs of a definition, which the operator
+/// looks for before it starts: older ones, and this one in another place.
+const OLDER: [(&str, &[&str]); 4] = [
     (
         "mx-job-operator",
         &["kubeflow.org", "fioravanzo.org", "mxnet.mlkube.io"],
     ),
     ("mxnet-operator", &["kubeflow.org"]),
     ("training-operator", &["kubeflow.org"]),
+    (
+        "mxjob-operator",
+        &["kubeflow.org", "fioravanzo.org", "mxnet.mlkube.io"],
+    ),
 ];
 
 /// Every right that an operator can need which looks after the jobs of these APIs, in the order in
@@ -200,14 +204,12 @@ pub(crate) struct Install<'a> {
     pub(crate) namespaces: &'a [String],
     /// Where it is itself.
     pub(crate) own: &'a str,
-    /// Whether it installs the definitions.
-    pub(crate) installs: bool,
+    /// What it does.
+    pub(crate) parts: &'a [Part],
     /// The Lease that it is elected by.
     pub(crate) lease: &'a str,
     /// The Secret with its webhook's certificate.
     pub(crate) secret: &'a str,
-    /// Whether somebody else writes that Secret.
-    pub(crate) read_only: bool,
 }
 
 impl Install<'_> {
@@ -230,11 +232,7 @@ impl Install<'_> {
     }
 
     fn rules(&self, place: Place) -> Vec<Right> {
-        let wanted = |right: &Right| match right.part {
-            Part::Install => self.installs,
-            Part::Certificate => !self.read_only,
-            Part::Jobs | Part::Webhook | Part::Election => true,
-        };
+        let wanted = |right: &Right| self.parts.contains(&right.part);
         let here = rights(self.apis)
             .into_iter()
             .filter(|right| right.place == place && wanted(right));

@@ -100,7 +100,8 @@ fn an_empty_file() {
 fn another_kind() {
     assert_told(
         OTHER_KIND,
-        "job.yaml:2:1: error: kind: v1 ConfigMap is not supported, only kubeflow.org/v1 MXJob\n\
+        "job.yaml:2:1: error: kind: v1 ConfigMap is not supported: this build reads jobs of kubeflow.org/v1alpha1, kubeflow.org/v1beta1, \
+         kubeflow.org/v1, fioravanzo.org/v1alpha1, mxnet.mlkube.io/v1beta1\n\
          0 jobs: 1 error\nexit code 1",
     );
     assert_told(
@@ -303,7 +304,7 @@ fn an_alias_bomb() {
     let bomb = format!("a: &a [x,x,x,x,x,x,x,x,x]\n{lines}");
     assert_told(
         bomb,
-        "job.yaml:6:14: error: too large, or its aliases are (250000 values at most)\n0 jobs: 1 error\nexit code 1",
+        "job.yaml:6:14: error: too large or too deep, or its aliases are (250000 values at most)\n0 jobs: 1 error\nexit code 1",
     );
 }
 

@@ -126,8 +126,12 @@ fn convert_prints_a_job_of_the_own_group() {
     assert_eq!(code, 0, "{text}");
     for version in ["v1alpha1", "v1beta1"] {
         let (code, out, err) = mxjob(&["convert", "job.yaml", "--to", version], &local());
-        let wanted = format!("apiVersion: kubeflow.org/{version}");
-        assert!(code == 0 && out.contains(&wanted), "{out}{err}");
+        let wanted =
+            "error: example-local-job is of mxnet.mlkube.io: it can be printed as v1 alone\n";
+        assert!(
+            code == 2 && out.is_empty() && err.ends_with(wanted),
+            "{out}{err}"
+        );
     }
 }
 

@@ -174,7 +174,7 @@ fn a_cluster_that_cannot_be_reached_is_named() {
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut lines = lines.map(Result::unwrap);
-    let said = lines.find(|line| line.contains("cannot look for older operators"));
+    let said = lines.find(|line| line.contains("cannot look for other operators"));
     child.kill().unwrap();
     child.wait().unwrap();
     let said = said.unwrap();

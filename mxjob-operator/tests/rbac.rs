@@ -85,7 +85,7 @@ fn everywhere_or_in_namespaces() {
     assert_eq!(names(&two), wanted);
     let of_cluster: Vec<_> = rules(&two, "ClusterRole").into_iter().collect();
     let definition = r#"{"apiGroups":["apiextensions.k8s.io"],"resources":["customresourcedefinitions"],"resourceNames":["mxjobs.kubeflow.org"],"verbs":["list","patch","watch"]}"#;
-    let older = r#"{"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["mx-job-operator","mxnet-operator","training-operator"],"verbs":["list"]}"#;
+    let older = r#"{"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["mx-job-operator","mxnet-operator","training-operator","mxjob-operator"],"verbs":["list"]}"#;
     assert_eq!(of_cluster, [definition, older]);
     let subjects = two
         .iter()
@@ -98,7 +98,7 @@ fn everywhere_or_in_namespaces() {
     // An older API needs no webhook.
     let older = printed(&["--namespace", "a", "--api", "mxnet.mlkube.io"]);
     let of_cluster: Vec<_> = rules(&older, "ClusterRole").into_iter().collect();
-    let older = r#"{"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["mx-job-operator"],"verbs":["list"]}"#;
+    let older = r#"{"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["mx-job-operator","mxjob-operator"],"verbs":["list"]}"#;
     assert_eq!(of_cluster, [older]);
 }
 
@@ -126,6 +126,28 @@ fn the_lease_and_the_secret_are_called_as_the_operator_is_told() {
     assert!(
         matches!(*secrets, [rule] if rule.contains(r#""verbs":["list","watch"]"#)),
         "{secrets:?}"
+    );
+}
+
+#[test]
+fn one_alone_needs_no_lease_and_one_that_does_not_convert_no_secret() {
+    let speaks_of = |args: &[&str]| {
+        let objects = printed(args);
+        let text = serde_json::to_string(&objects).unwrap();
+        ["leases", "secrets", "customresourcedefinitions"].map(|what| text.contains(what))
+    };
+    assert_eq!(speaks_of(&["--leader-elect"]), [true, true, true]);
+    assert_eq!(speaks_of(&["--leader-elect=false"]), [false, true, true]);
+    let nowhere = ["--webhook-bind-address", "0"];
+    assert_eq!(speaks_of(&nowhere), [true, false, false]);
+    let both = printed(&["--webhook-bind-address=0", "--leader-elect=false"]);
+    // Nothing is left for its own namespace.
+    assert_eq!(
+        names(&both),
+        [
+            "ClusterRole  mxjob-operator",
+            "ClusterRoleBinding  mxjob-operator"
+        ]
     );
 }
 

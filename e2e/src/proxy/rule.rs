@@ -23,7 +23,9 @@ pub enum Fault {
 /// Some of the requests that match go wrong.
 #[derive(Clone, Debug)]
 pub struct Rule {
+    /// Empty: every one.
     verb: &'static str,
+    /// Empty: every one.
     resource: &'static str,
     name: String,
     skip: usize,
@@ -45,6 +47,11 @@ impl Rule {
                 retry_after: None,
             },
         }
+    }
+
+    /// All requests fail with code 500.
+    pub fn all() -> Self {
+        Self::on("", "")
     }
 
     /// Only those about objects whose name begins so.
@@ -75,8 +82,9 @@ impl Rule {
     }
 
     fn matches(&self, asked: &Asked) -> bool {
-        self.verb == asked.verb
-            && self.resource == asked.resource
+        let is = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
+        is(self.verb, asked.verb)
+            && is(self.resource, &asked.resource)
             && asked.name.starts_with(&self.name)
     }
 

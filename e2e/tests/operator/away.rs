@@ -17,9 +17,9 @@ use mxjob_core::api::v1::ConditionType;
 use serde_json::json;
 
 const AWAY: Duration = Duration::from_secs(30);
-const WORKERS: u32 = 500;
+const WORKERS: u32 = 700;
 /// With its scheduler.
-const REPLICAS: usize = 501;
+const REPLICAS: usize = 701;
 
 /// Three jobs: one runs, one has a deadline that passes while the server is away, one is in the middle
 /// of its start.
@@ -27,7 +27,7 @@ async fn three_jobs(bench: &Bench) -> Result<()> {
     bench.create(&training("runs", 1, 1)).await?;
     all_run(bench, "runs", 3).await?;
     bench.phase("runs", "Running").await?;
-    let deadline = json!({"runPolicy": {"activeDeadlineSeconds": 15}});
+    let deadline = json!({"runPolicy": {"activeDeadlineSeconds": 25}});
     bench
         .create(&with(training("late", 0, 1), deadline))
         .await?;
@@ -35,7 +35,9 @@ async fn three_jobs(bench: &Bench) -> Result<()> {
     bench.phase("late", "Running").await?;
     bench.create(&training("starts", 0, WORKERS)).await?;
     until("the first pods", PATIENCE, || async {
-        Ok(bench.pods.list(&ListParams::default()).await?.items.len() >= 15)
+        // No more of them: meanwhile others are made.
+        let some = bench.pods.list(&ListParams::default().limit(15)).await?;
+        Ok(some.items.len() >= 15)
     })
     .await
 }

@@ -22,7 +22,10 @@ const UNDER_WAY: usize = 2 * 64;
 /// Waits until the operator is in the middle of its work.
 async fn some_pods(bench: &Bench, at_least: usize) -> Result<()> {
     until("the first pods", PATIENCE, || async {
-        Ok(bench.pods.list(&ListParams::default()).await?.items.len() >= at_least)
+        // No more of them: meanwhile others are made.
+        let limit = u32::try_from(at_least)?;
+        let some = bench.pods.list(&ListParams::default().limit(limit)).await?;
+        Ok(some.items.len() >= at_least)
     })
     .await
 }

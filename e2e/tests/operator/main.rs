@@ -37,10 +37,14 @@ mod nonsense;
 mod older_defects;
 mod older_group;
 mod oldest;
+mod overload;
+mod pages;
 #[cfg(feature = "real-node")]
 mod real_node;
 #[cfg(feature = "real-node")]
 mod real_node_chart;
+#[cfg(feature = "real-node")]
+mod real_node_clock;
 #[cfg(feature = "real-node")]
 mod real_node_older;
 #[cfg(feature = "real-node")]

@@ -176,11 +176,11 @@ async fn the_published_manifest_runs_in_batch_jobs_under_two_operators_to_its_en
     let job = life.phase(DIST, "Done", "Succeeded").await?;
     ensure!(life.uids().await? == before, "other Jobs");
     ensure!(conditions(&job) == ["Ready"], "{:?}", conditions(&job));
-    // All pods stay, for their logs.
+    // Everything stays, and goes with the job.
     life.bench.pods(names.len()).await?;
-    let status = &job.data["status"]["replicaStatuses"];
-    ensure!(status[0]["Mx_replica_type"] == "SCHEDULER", "{status}");
-    // With the job everything goes.
+    let services = life.bench.services.list(&ListParams::default()).await?;
+    ensure!(services.items.len() == names.len(), "{services:?}");
+    ensure!(job.data["status"]["replicaStatuses"][0]["Mx_replica_type"] == "SCHEDULER");
     life.jobs.delete(DIST, &DeleteParams::default()).await?;
     life.only(&[]).await?;
     life.bench.nothing().await

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::deadline::{Seen, until};
@@ -16,10 +17,15 @@ use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, PostParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::oneshot::{self, error::TryRecvError};
+use tokio::task::JoinHandle;
 
 use crate::bench::{Bench, PATIENCE, at};
 use crate::deploy::{How, NAMESPACE, apply, folder, helm_at, kustomize, printed};
 use crate::example::Example;
+
+/// While the operators change.
+const FEWEST_READS: u32 = 10;
 
 /// Gives the node the program as an image of that name.
 fn load(node: &RealNode, place: &Path, name: &str) -> Result<()> {
@@ -103,6 +109,55 @@ impl<'a> Release<'a> {
         let all = [what.as_slice(), &["--wait", "--timeout", "2m"]].concat();
         self.helm(&all).await
     }
+
+    /// Waits until the operators of every other tag are gone, which helm does not.
+    async fn only(&self, tag: &str) -> Result<()> {
+        let pods: Api<Pod> = Api::namespaced(self.plane.client().await?, NAMESPACE);
+        let wanted = format!("localhost/mxjob:{tag}");
+        let operators = ListParams::default().labels("app.kubernetes.io/component=operator");
+        until("the older operators to be gone", PATIENCE, || async {
+            let all = pods.list(&operators).await?;
+            let images = all
+                .iter()
+                .map(|pod| json!(pod.spec)["containers"][0]["image"].clone());
+            Ok(images.into_iter().all(|image| image == *wanted))
+        })
+        .await
+    }
+}
+
+/// Somebody who reads the jobs at another version all the time.
+struct Reads {
+    end: oneshot::Sender<()>,
+    reading: JoinHandle<Result<u32>>,
+}
+
+impl Reads {
+    fn begin(bench: &Bench) -> Self {
+        let older = at(&bench.client, &bench.namespace, "v1beta1");
+        let (end, mut ended) = oneshot::channel();
+        let reading = tokio::spawn(async move {
+            let mut ticks = tokio::time::interval(Duration::from_millis(50));
+            let mut reads = 0;
+            // On a slow machine one alone may take as long as all the rest.
+            while reads < FEWEST_READS || ended.try_recv() == Err(TryRecvError::Empty) {
+                ticks.tick().await;
+                let read = older.get("digits").await;
+                read.with_context(|| format!("after {reads} reads"))?;
+                reads += 1;
+            }
+            Ok(reads)
+        });
+        Self { end, reading }
+    }
+
+    /// An error if one of them failed.
+    async fn end(self) -> Result<()> {
+        let _ = self.end.send(());
+        let reads = self.reading.await??;
+        println!("{reads} reads");
+        Ok(())
+    }
 }
 
 // promise: P94, P95
@@ -147,7 +202,13 @@ async fn on_a_real_node_helm_installs_upgrades_and_ends_and_a_job_learns_meanwhi
     })
     .await?;
     let before = pods(&bench).await?;
+    let reads = Reads::begin(&bench);
     release.call("upgrade", "second").await?;
+    release.only("second").await?;
+    reads
+        .end()
+        .await
+        .context("read at v1beta1 while the operators changed")?;
     let after = pods(&bench).await?;
     let phase = bench
         .jobs

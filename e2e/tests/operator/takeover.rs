@@ -11,6 +11,14 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, Operator, PATIENCE, training};
 
+/// The Deployments that are looked for.
+const OTHERS: [&str; 4] = [
+    "mx-job-operator",
+    "mxnet-operator",
+    "training-operator",
+    "mxjob-operator",
+];
+
 /// A Deployment of that name, with these arguments, whose one replica is ready.
 async fn older(bench: &Bench, name: &str, args: &[&str]) -> Result<Api<Deployment>> {
     let api: Api<Deployment> = Api::namespaced(bench.client.clone(), &bench.namespace);
@@ -131,6 +139,32 @@ async fn an_operator_of_several_kinds_may_leave_these_jobs_alone() -> Result<()>
     Ok(())
 }
 
+// contract: 12.30
+#[tokio::test]
+async fn another_installation_of_its_own_is_one_of_them_unless_each_has_its_namespaces()
+-> Result<()> {
+    let (bench, plane) = Bench::own("twice").await?;
+    let _kubelet = ScriptedKubelet::run_all(bench.client.clone(), &bench.namespace);
+    let first = ["operator", "--api=kubeflow.org", "--namespace=lab,team"];
+    older(&bench, "mxjob-operator", &first).await?;
+    let log = refused(Operator::start_with(&plane, &[])?).await?;
+    let wanted = format!("Deployment mxjob-operator in namespace {}", bench.namespace);
+    ensure!(
+        log.contains(&wanted) && log.contains("give each namespaces of its own"),
+        "{log}"
+    );
+    refused(Operator::start_with(&plane, &["--namespace", "team"])?).await?;
+    // Another one of the same place is one more of the same, which the lease decides about.
+    for arguments in [
+        ["--namespace", "other"],
+        ["--own-namespace", &bench.namespace],
+    ] {
+        let operator = Operator::start_with(&plane, &arguments)?;
+        operator.says("caches are complete").await?;
+    }
+    Ok(())
+}
+
 /// What an operator is allowed that may not see Deployments.
 async fn allow(plane: &ControlPlane, more: &[Value]) -> Result<()> {
     let client = plane.client().await?;
@@ -172,8 +206,8 @@ async fn what_it_may_not_see_it_warns_of_and_the_right_to_see_it_is_a_small_one(
     older(&bench, "mxnet-operator", &[]).await?;
     allow(&plane, &[]).await?;
     let operator = Operator::start_as(&plane, User::Operator, &[])?;
-    for name in ["mx-job-operator", "mxnet-operator", "training-operator"] {
-        let wanted = format!("make sure that no Deployment {name} does");
+    for name in OTHERS {
+        let wanted = format!("make sure that no Deployment {name}");
         operator.says(&wanted).await?;
     }
     let log = operator.log()?;
@@ -185,15 +219,13 @@ async fn what_it_may_not_see_it_warns_of_and_the_right_to_see_it_is_a_small_one(
     // Nor in its own namespace, if it has one.
     let arguments = ["--namespace", &bench.namespace];
     let operator = Operator::start_as(&plane, User::Operator, &arguments)?;
-    let wanted =
-        "cannot see whether an older operator of another namespace looks after the same jobs";
+    let wanted = "cannot see whether an operator of another namespace looks after the same jobs";
     operator.says(wanted).await?;
     operator.says("caches are complete").await?;
     operator.kill()?;
 
-    let names = ["mx-job-operator", "mxnet-operator", "training-operator"];
     let list = json!({
-        "apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": names, "verbs": ["list"],
+        "apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": OTHERS, "verbs": ["list"],
     });
     allow(&plane, &[list]).await?;
     // The server learns of rights by a watch of its own.

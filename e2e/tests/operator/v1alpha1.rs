@@ -167,7 +167,7 @@ async fn an_id_that_cannot_stand_in_names_and_a_chief_that_is_not_there_are_refu
     for (change, wanted) in [
         (
             (|job| job["spec"]["RuntimeId"] = json!("Ab12")) as fn(&mut Value),
-            "RuntimeId must be four lower-case letters and digits, first a letter",
+            "RuntimeId must be four lower-case letters and digits",
         ),
         (
             |job| job["metadata"]["name"] = json!("n".repeat(47)),

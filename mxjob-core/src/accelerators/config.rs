@@ -101,7 +101,7 @@ impl Folder {
 }
 
 /// The second is of the controllers that the file was made for: they read it and never used it.
-const TOP: [&str; 2] = ["accelerators", "grpcServerFilePath"];
+const TOP: [&str; 3] = ["accelerators", "grpcServerFilePath", "mxImage"];
 
 type Fields = Map<String, Value>;
 

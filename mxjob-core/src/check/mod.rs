@@ -6,6 +6,8 @@ mod structure;
 mod tests;
 mod warnings;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::api::v1::JobSpec;
@@ -21,12 +23,22 @@ pub use crate::schema::rule::MAX_REPLICAS;
 pub use structure::Structure;
 pub use warnings::warnings;
 
-/// Walks an object along the schema of its version, v1 when it says none that there is: wrong types, missing fields and values out of bounds are
-/// errors, fields that the schema does not have are warnings. Fast after the first call.
+/// Walks an object along the schema of its version, v1 when it says none that there is: wrong types, missing
+/// fields, values out of bounds and fields in another spelling are errors, others that the schema does not have
+/// are warnings. Fast after the first call.
 pub fn structure(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
+    at_its_version(table, object).check(object)
+}
+
+/// The same of an object that is stored, of which a field that it does not have is no mistake.
+pub(crate) fn stored_structure(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
+    at_its_version(table, object).check_stored(object)
+}
+
+fn at_its_version(table: &'static RoleTable, object: &Value) -> Arc<Structure> {
     let given = object.get("apiVersion").and_then(Value::as_str);
     let served = given.and_then(|given| Version::read(table, given));
-    Structure::of(table, served.unwrap_or(Version::V1)).check(object)
+    Structure::of(table, served.unwrap_or(Version::V1))
 }
 
 /// Looks at a `v1alpha1` object as [`structure`] and, where that allows it, [`list_rules`] do. That a list
@@ -61,7 +73,7 @@ pub fn list_rules(table: &'static RoleTable, name: &str, object: &Value) -> Vec<
 /// Judges a stored object of a resource whose only version has a list of roles: its structure, and
 /// the rules as if it were edited and stayed what it is.
 pub(crate) fn stored_list(table: &'static RoleTable, object: &Value) -> Vec<Problem> {
-    let problems = Structure::of(table, Version::stored(table)).check(object);
+    let problems = Structure::of(table, Version::stored(table)).check_stored(object);
     if problems.iter().any(Problem::is_error) && !is_only_too_long(object, &problems) {
         return problems;
     }
@@ -131,9 +143,14 @@ pub(crate) fn list_spec(table: &RoleTable, object: &Value) -> Result<v1alpha1::J
 
 fn list_verdicts(table: &'static RoleTable, subject: &ListSubject<'_>) -> Vec<Problem> {
     let rules = ListRule::of(table).into_iter();
-    rules
-        .flat_map(|rule| rule.verdict(table, subject))
-        .collect()
+    let problems = rules.flat_map(|rule| rule.verdict(table, subject));
+    let mut problems: Vec<_> = problems.collect();
+    // What the list lacks, it may have under the name that is wrong.
+    let is_of_role = |one: &Problem| one.is_error() && one.path.ends_with("].mxReplicaType");
+    if problems.iter().any(is_of_role) {
+        problems.retain(|one| one.path != LIST);
+    }
+    problems
 }
 
 /// Judges a job as if it were just being created: every rule that admission has, and those that

@@ -23,6 +23,22 @@ pub struct Structure {
     root: JSONSchemaProps,
 }
 
+/// What becomes of fields that the schema does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unknown {
+    Told,
+    Passed,
+}
+
+/// A look at a value along its schema.
+struct Walk {
+    unknown: Unknown,
+    problems: Vec<Problem>,
+}
+
+/// One field as two versions spell it.
+const CLEAN: [&str; 2] = ["cleanPodPolicy", "cleanupPodPolicy"];
+
 /// One for each version of each role set in the program: nearly always one.
 static MADE: Mutex<Vec<Arc<Structure>>> = Mutex::new(Vec::new());
 
@@ -43,14 +59,33 @@ impl Structure {
         new
     }
 
-    /// What is wrong with an object: errors for wrong types, missing fields and values out of
-    /// bounds, warnings for fields that the schema does not have. The status is not looked at.
+    /// What is wrong with an object: errors for wrong types, missing fields, values out of bounds and
+    /// fields that are spelled otherwise, warnings for others that the schema does not have. The
+    /// status is not looked at.
     pub fn check(&self, object: &Value) -> Vec<Problem> {
-        let mut problems = Vec::new();
+        self.look(object, Unknown::Told)
+    }
+
+    /// The same of an object that is stored, where a field that means nothing is no mistake.
+    pub(crate) fn check_stored(&self, object: &Value) -> Vec<Problem> {
+        self.look(object, Unknown::Passed)
+    }
+
+    fn look(&self, object: &Value, unknown: Unknown) -> Vec<Problem> {
+        let mut walk = Walk {
+            unknown,
+            problems: Vec::new(),
+        };
         if let Value::Object(fields) = object {
-            self.identity(fields, &mut problems);
+            self.identity(fields, &mut walk.problems);
         }
-        walk(&self.root, object, Path::ROOT, &mut problems);
+        walk.value(&self.root, object, Path::ROOT);
+        let mut problems = walk.problems;
+        if self.version == Version::V1Alpha1 {
+            let nil = nil(object);
+            problems.retain(|one| nil.iter().all(|nil| nil.path != one.path));
+            problems.extend(nil);
+        }
         problems
     }
 
@@ -91,6 +126,28 @@ fn walked(table: &'static RoleTable, version: Version) -> JSONSchemaProps {
     root
 }
 
+/// What the first operators said of entries of a list that are none.
+fn nil(object: &Value) -> Vec<Problem> {
+    let entries = object.pointer("/spec/replicaSpecs");
+    let entries = entries.and_then(Value::as_array).into_iter().flatten();
+    let told = entries.enumerate().filter_map(|(at, entry)| {
+        let path = format!("spec.replicaSpecs[{at}]");
+        let lacks = |field| entry.get(field).is_none_or(Value::is_null);
+        match entry {
+            Value::Null => Some(Problem::error(
+                path,
+                "ReplicaSpecs contain nil: say what the entry is, or leave it out",
+            )),
+            Value::Object(_) if lacks("template") => Some(Problem::error(
+                format!("{path}.template"),
+                "Replica is missing Template",
+            )),
+            _ => None,
+        }
+    });
+    told.collect()
+}
+
 fn prune(schema: &JSONSchemaProps, value: &mut Value) {
     let values = match &schema.additional_properties {
         Some(JSONSchemaPropsOrBool::Schema(values)) => Some(&**values),
@@ -118,75 +175,96 @@ fn prune(schema: &JSONSchemaProps, value: &mut Value) {
     }
 }
 
-fn walk(schema: &JSONSchemaProps, value: &Value, path: Path<'_>, problems: &mut Vec<Problem>) {
-    let mut error = |message: String| problems.push(Problem::error(path.to_string(), message));
-    let expected = match schema.type_.as_deref() {
-        None if schema.x_kubernetes_int_or_string == Some(true) => "int-or-string",
-        // No type: anything goes.
-        None => return,
-        Some(name) => name,
-    };
-    match (expected, value) {
-        ("object", Value::Object(fields)) => object(schema, fields, path, problems),
-        ("array", Value::Array(items)) => array(schema, items, path, problems),
-        ("string", Value::String(text)) => text_bounds(schema, text).into_iter().for_each(error),
-        ("integer", Value::Number(number)) if number.is_i64() || number.is_u64() => {
-            integer_bounds(schema, number).into_iter().for_each(error);
-        }
-        ("integer", Value::Number(number)) => error(format!("must be an integer, not {number}")),
-        ("int-or-string", Value::String(_))
-        | ("number", Value::Number(_))
-        | ("boolean", Value::Bool(_)) => {}
-        ("int-or-string", Value::Number(number)) if number.is_i64() => {}
-        ("int-or-string", Value::Number(number)) => error(format!(
-            "must be an integer or a string: write \"{number}\""
-        )),
-        (_, value) => error(format!(
-            "must be {}, not {}",
-            article(expected),
-            described(value, expected)
-        )),
-    }
-}
-
-fn object(
-    schema: &JSONSchemaProps,
-    fields: &Map<String, Value>,
-    path: Path<'_>,
-    problems: &mut Vec<Problem>,
-) {
-    // The API server drops null where the schema does not ask for it, so a field is absent.
-    let given = || fields.iter().filter(|(_, value)| !value.is_null());
-    let missing = schema
-        .required
-        .iter()
-        .flatten()
-        .filter(|name| given().all(|(key, _)| key != *name));
-    problems.extend(missing.map(|name| Problem::error(path.key(name).to_string(), "is required")));
-    let count = i64::try_from(given().count()).unwrap_or(i64::MAX);
-    let bounds = count_bounds(
-        count,
-        schema.min_properties,
-        schema.max_properties,
-        "entries",
-    );
-    problems.extend(bounds.map(|message| Problem::error(path.to_string(), message)));
-    let known = schema.properties.as_ref();
-    let values = match &schema.additional_properties {
-        Some(JSONSchemaPropsOrBool::Schema(values)) => Some(&**values),
-        _ => None,
-    };
-    for (key, value) in fields {
-        let (named, path) = (known.and_then(|known| known.get(key)), path.key(key));
-        match (named.or(values), known) {
-            _ if value.is_null() => {
-                let entry = values.filter(|_| named.is_none());
-                problems.extend(entry.map(|values| empty_entry(values, path)));
+impl Walk {
+    fn value(&mut self, schema: &JSONSchemaProps, value: &Value, path: Path<'_>) {
+        let mut error = |message: String| {
+            self.problems
+                .push(Problem::error(path.to_string(), message));
+        };
+        let expected = match schema.type_.as_deref() {
+            None if schema.x_kubernetes_int_or_string == Some(true) => "int-or-string",
+            // No type: anything goes.
+            None => return,
+            Some(name) => name,
+        };
+        match (expected, value) {
+            ("object", Value::Object(fields)) => self.object(schema, fields, path),
+            ("array", Value::Array(items)) => self.array(schema, items, path),
+            ("string", Value::String(text)) => {
+                text_bounds(schema, text).into_iter().for_each(error);
             }
-            (Some(field), _) => walk(field, value, path, problems),
-            (None, Some(known)) => problems.push(unknown(known, key, path)),
-            // An object without fields: anything goes.
-            (None, None) => {}
+            ("integer", Value::Number(number)) if number.is_i64() || number.is_u64() => {
+                integer_bounds(schema, number).into_iter().for_each(error);
+            }
+            ("integer", Value::Number(number)) => {
+                error(format!("must be an integer, not {number}"));
+            }
+            ("int-or-string", Value::String(_))
+            | ("number", Value::Number(_))
+            | ("boolean", Value::Bool(_)) => {}
+            ("int-or-string", Value::Number(number)) if number.is_i64() => {}
+            ("int-or-string", Value::Number(number)) => error(format!(
+                "must be an integer or a string: write \"{number}\""
+            )),
+            (_, value) => error(format!(
+                "must be {}, not {}",
+                article(expected),
+                described(value, expected)
+            )),
+        }
+    }
+
+    fn object(&mut self, schema: &JSONSchemaProps, fields: &Map<String, Value>, path: Path<'_>) {
+        // The API server drops null where the schema does not ask for it, so a field is absent.
+        let given = || fields.iter().filter(|(_, value)| !value.is_null());
+        let missing = schema
+            .required
+            .iter()
+            .flatten()
+            .filter(|name| given().all(|(key, _)| key != *name));
+        self.problems
+            .extend(missing.map(|name| Problem::error(path.key(name).to_string(), "is required")));
+        let count = i64::try_from(given().count()).unwrap_or(i64::MAX);
+        let bounds = count_bounds(
+            count,
+            schema.min_properties,
+            schema.max_properties,
+            "entries",
+        );
+        self.problems
+            .extend(bounds.map(|message| Problem::error(path.to_string(), message)));
+        let known = schema.properties.as_ref();
+        let values = match &schema.additional_properties {
+            Some(JSONSchemaPropsOrBool::Schema(values)) => Some(&**values),
+            _ => None,
+        };
+        for (key, value) in fields {
+            let (named, path) = (known.and_then(|known| known.get(key)), path.key(key));
+            match (named.or(values), known) {
+                _ if value.is_null() => {
+                    let entry = values.filter(|_| named.is_none());
+                    self.problems
+                        .extend(entry.map(|values| empty_entry(values, path)));
+                }
+                (Some(field), _) => self.value(field, value, path),
+                (None, Some(known)) if self.unknown == Unknown::Told => {
+                    self.problems.push(unknown(known, key, path));
+                }
+                // A name to pass, or of an object without fields, in which anything goes.
+                (None, _) => {}
+            }
+        }
+    }
+
+    fn array(&mut self, schema: &JSONSchemaProps, items: &[Value], path: Path<'_>) {
+        let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        let bounds = count_bounds(count, schema.min_items, schema.max_items, "items");
+        self.problems
+            .extend(bounds.map(|message| Problem::error(path.to_string(), message)));
+        if let Some(JSONSchemaPropsOrArray::Schema(each)) = &schema.items {
+            for (index, item) in items.iter().enumerate() {
+                self.value(each, item, path.item(index));
+            }
         }
     }
 }
@@ -202,26 +280,19 @@ fn empty_entry(values: &JSONSchemaProps, path: Path<'_>) -> Problem {
     }
 }
 
+/// A field that is known by another spelling is a mistake: what it says would be lost.
 fn unknown(known: &BTreeMap<String, JSONSchemaProps>, key: &str, path: Path<'_>) -> Problem {
-    let names = known.keys().map(String::as_str);
-    let hint = suggestion(key, names)
-        .map(|name| format!(": did you mean {name}?"))
-        .unwrap_or_default();
-    Problem::warning(
-        path.to_string(),
-        format!("unknown field, it is ignored{hint}"),
-    )
-}
-
-fn array(schema: &JSONSchemaProps, items: &[Value], path: Path<'_>, problems: &mut Vec<Problem>) {
-    let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    let bounds = count_bounds(count, schema.min_items, schema.max_items, "items");
-    problems.extend(bounds.map(|message| Problem::error(path.to_string(), message)));
-    if let Some(JSONSchemaPropsOrArray::Schema(each)) = &schema.items {
-        for (index, item) in items.iter().enumerate() {
-            walk(each, item, path.item(index), problems);
-        }
+    let near = suggestion(key, known.keys().map(String::as_str));
+    let same = |name: &str| {
+        name.eq_ignore_ascii_case(key) || CLEAN.contains(&name) && CLEAN.contains(&key)
+    };
+    if let Some(name) = near.filter(|name| same(name)) {
+        let message = format!("unknown field, the API server drops it: write {name}");
+        return Problem::error(path.to_string(), message);
     }
+    let hint = near.map(|name| format!(": did you mean {name}?"));
+    let message = format!("unknown field, it is ignored{}", hint.unwrap_or_default());
+    Problem::warning(path.to_string(), message)
 }
 
 fn count_bounds(count: i64, min: Option<i64>, max: Option<i64>, what: &str) -> Option<String> {

@@ -132,7 +132,7 @@ impl<'a> One<'a> {
             .mode()
             .filter(|mode| mode.fixed_membership && self.has_peers() && self.role.mode_env)?;
         let message = format!(
-            "{}: a restarted {} cannot rejoin a job of mode {}; spec.failurePolicy restarts the whole job instead",
+            "{}: a restarted {} cannot rejoin a job of mode {}; at v1, spec.failurePolicy restarts the whole job instead",
             policy.name(),
             self.role.name,
             cannot_return.name

@@ -7,7 +7,7 @@
 //! | `mxImage` | image of a main container that has none |
 //! | `schedulerName` that is not empty | `schedulerName` of every template |
 //! | `cleanupPodPolicy`, absent or empty: as the resource says | `cleanPodPolicy` |
-//! | `jobMode`: dist, local or absent | the mode of the jobs of this version |
+//! | `jobMode`: dist, local, empty or absent | the mode of the jobs of this version |
 //! | `replicas: 0` of a local job that must say its mode | 1, which its operator made of it |
 //! | exit codes that are retried | `restartPolicy: ExitCode` of every role, `retryableExitCodes` |
 //! | `RuntimeId`, `terminationPolicy`, the word of `jobMode` | only in the annotation |
@@ -81,11 +81,10 @@ pub(super) fn up(table: &RoleTable, form: &ListForm, content: &Sections) -> Sect
     match content.get(SPEC) {
         Some(Value::Object(spec)) => {
             let said = |field: &str| spec.get(field).filter(|_| form.has(field));
+            // The first operator stored the field of a job without one as an empty text.
+            let own = ["", DIST, LOCAL];
             let mode = said("jobMode").filter(|mode| {
-                !mode.is_null()
-                    && ![DIST, LOCAL]
-                        .iter()
-                        .any(|known| mode.as_str() == Some(known))
+                !mode.is_null() && !own.iter().any(|known| mode.as_str() == Some(known))
             });
             let mode = mode.cloned().unwrap_or_else(|| form.legacy.mode.into());
             let roles = fields(content, LISTED).into_iter().flatten();

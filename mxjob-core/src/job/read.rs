@@ -155,7 +155,7 @@ fn judged(
         let counted = errors(problems.into_iter().filter(counts).collect());
         counted.map_err(|problems| as_made(table, object, problems))
     };
-    errors(check::structure(table, object))?;
+    errors(check::stored_structure(table, object))?;
     let spec: JobSpec = serde_json::from_value(object.get("spec").cloned().unwrap_or_default())
         .map_err(|error| vec![Problem::error("spec", error.to_string())])?;
     let ports = Ports::of(table, object);

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use super::world::World;
 use super::{Action, ConfigMapView, Event, Plan, PodView, ServiceView, Target, milestones};
 use crate::api::v1::JobStatus;
 use crate::job::Job;
@@ -78,6 +79,16 @@ impl<'a> Draft<'a> {
                 uid: service.uid.clone(),
             };
             self.actions.push(Action::DeleteService(target));
+        }
+    }
+
+    /// All by which the replicas find each other.
+    pub(super) fn delete_addresses(&mut self, world: &World<'_>) {
+        for service in world.own_services() {
+            self.delete_service(service);
+        }
+        for config_map in &world.config_maps {
+            self.delete_config_map(config_map);
         }
     }
 

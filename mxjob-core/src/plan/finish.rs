@@ -114,13 +114,10 @@ pub(super) fn clean_up(
         let in_vain = world.own_pods().filter(|pod| !failed && tries_again(pod));
         in_vain.for_each(|pod| draft.stop_pod(pod));
     }
-    world
-        .own_services()
-        .for_each(|service| draft.delete_service(service));
-    world
-        .config_maps
-        .iter()
-        .for_each(|config_map| draft.delete_config_map(config_map));
+    // Where replicas are Jobs everything stays, as their first operator had it.
+    if !stays || policy != CleanPodPolicy::None {
+        draft.delete_addresses(world);
+    }
     if let (Some(ttl), Some(end)) = (ttl, draft.status.completion_time.clone())
         && draft.passed(end.0, ttl)
     {

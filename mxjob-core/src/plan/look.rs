@@ -9,7 +9,7 @@ use super::failure::is_done_in_place;
 use super::memory::Memory;
 use super::success::is_decided;
 use super::world::World;
-use super::{Action, Event, Observed, PodPhase, PodView, Target, restart, warnings};
+use super::{Action, Event, Observed, PodPhase, PodView, ServiceView, Target, restart, warnings};
 use crate::job::{Replica, Spec};
 use crate::wiring::{labels, names};
 
@@ -102,10 +102,13 @@ pub(super) fn adopt(draft: &mut Draft<'_>, world: &World<'_>) {
         let target = Target::of(pod);
         draft.actions.push(Action::AdoptPod(*replica, target));
     }
-    // Those of a job that has ended go anyway.
-    let services = world.own_services().filter(|_| !draft.status.is_finished());
-    let left: Vec<_> = services
-        .filter(|service| service.orphan && !service.deleting)
+    let goes = |service: &ServiceView| {
+        let target = Target::of_service(service);
+        draft.actions.contains(&Action::DeleteService(target))
+    };
+    let left: Vec<_> = world
+        .own_services()
+        .filter(|service| service.orphan && !service.deleting && !goes(service))
         .filter_map(|service| {
             let replica = names::parse(draft.job, &service.name)?;
             Some(Action::AdoptService(replica, Target::of_service(service)))

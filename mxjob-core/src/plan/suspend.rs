@@ -32,13 +32,7 @@ pub(super) fn suspend(draft: &mut Draft<'_>, world: &World<'_>, spec: &Spec) {
     );
     conditions::set_false(draft, ConditionType::Running, Some(why));
     world.own_pods().for_each(|pod| draft.delete_pod(pod));
-    world
-        .own_services()
-        .for_each(|service| draft.delete_service(service));
-    world
-        .config_maps
-        .iter()
-        .for_each(|config_map| draft.delete_config_map(config_map));
+    draft.delete_addresses(world);
     counts::write(draft, spec, &memory, &std::collections::BTreeMap::new());
 }
 

@@ -40,8 +40,10 @@ pub(super) fn apply_to_list(root: &mut JSONSchemaProps, table: &RoleTable) {
         // In the words of its rule.
         Bound::Length(LABEL)
     } else {
-        Bound::OneOf(vec![v1alpha1::DIST, v1alpha1::LOCAL])
+        Bound::OneOf(vec!["", v1alpha1::DIST, v1alpha1::LOCAL])
     };
+    // Roles have none here: the pods get the template's.
+    let restart = format!("{LISTED_TEMPLATE}.spec.restartPolicy");
     let own = [
         ("spec.jobMode", mode),
         (
@@ -55,6 +57,10 @@ pub(super) fn apply_to_list(root: &mut JSONSchemaProps, table: &RoleTable) {
         ("spec.replicaSpecs.[].PsRootPort", Bound::Min(1)),
         ("spec.replicaSpecs.[].PsRootPort", Bound::Max(u16::MAX)),
         (LISTED_TEMPLATE, Bound::Required("spec")),
+        (
+            &restart,
+            Bound::OneOf(vec!["", "Always", "OnFailure", "Never"]),
+        ),
         (
             "spec.terminationPolicy.chief.replicaName",
             Bound::Length(LABEL),

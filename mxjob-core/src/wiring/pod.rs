@@ -107,8 +107,8 @@ fn metadata(
     attempt: Attempt,
 ) -> ObjectMeta {
     let template = role.template.metadata.clone().unwrap_or_default();
-    let mut all_labels = labels::of_profile(wiring.job, wiring.spec, replica);
-    all_labels.extend(template.labels.unwrap_or_default());
+    let mut all_labels = template.labels.unwrap_or_default();
+    all_labels.extend(labels::of_profile(wiring.job, wiring.spec, replica));
     all_labels.remove(labels::JOB_ROLE);
     all_labels.extend(labels::of_replica(wiring.job, replica));
     if wiring.spec.chiefs().any(|chief| chief == replica) {

@@ -174,6 +174,7 @@ fn keys_are_found_in_any_letter_case() {
             "envvars": [{"NAME": "LD_LIBRARY_PATH", "Value": "/usr/lib/cuda"}, {"name": "EMPTY"}],
         }, "example.com/npu": config()["accelerators"]["example.com/npu"]},
         "grpcServerFilePath": "/opt/server.py",
+        "mxImage": "example.com/mxnet:1",
     });
     assert_eq!(Accelerators::read(&like), Accelerators::read(&config()));
     assert_eq!(Accelerators::read(&json!({})), Ok(Accelerators::default()));

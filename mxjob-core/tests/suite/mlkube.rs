@@ -155,17 +155,16 @@ fn what_is_wrong_is_said_in_the_words_of_its_first_operator() {
         ),
         (
             |job| job["spec"]["replicaSpecs"][1] = Value::Null,
-            "spec.replicaSpecs[1]: must be a map, not empty",
+            "spec.replicaSpecs[1]: ReplicaSpecs contain nil: say what the entry is, or leave it out",
         ),
         (
             |job| job["spec"]["replicaSpecs"][1]["template"] = Value::Null,
-            "spec.replicaSpecs[1].template: is required",
+            "spec.replicaSpecs[1].template: Replica is missing Template",
         ),
         (
             |job| job["spec"]["replicaSpecs"][2]["mxReplicaType"] = json!("BOSS"),
             "spec.replicaSpecs[2].mxReplicaType: MxReplicaSpec.MxReplicaType is BOSS but must be one of \
-             [SCHEDULER SERVER WORKER]\n\
-             spec.replicaSpecs: dist job mode without replica type WORKER",
+             [SCHEDULER SERVER WORKER]",
         ),
         (
             |job| {

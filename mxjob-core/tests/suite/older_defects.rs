@@ -105,11 +105,11 @@ fn an_invalid_job_says_why_and_has_nothing() {
             ),
             (
                 |spec| spec["replicaSpecs"][1] = Value::Null,
-                "spec.replicaSpecs[1]: must be a map, not empty",
+                "spec.replicaSpecs[1]: ReplicaSpecs contain nil",
             ),
             (
                 |spec| spec["replicaSpecs"][2]["template"] = Value::Null,
-                "spec.replicaSpecs[2].template: is required",
+                "spec.replicaSpecs[2].template: Replica is missing Template",
             ),
             (
                 |spec| spec["replicaSpecs"][0]["mxReplicaType"] = json!("BOSS"),

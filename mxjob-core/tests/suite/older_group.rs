@@ -198,11 +198,11 @@ fn what_is_wrong_is_said_in_the_words_of_the_list() {
         ),
         (
             |job| job["spec"]["replicaSpecs"][1] = Value::Null,
-            "spec.replicaSpecs[1]: must be a map, not empty",
+            "spec.replicaSpecs[1]: ReplicaSpecs contain nil",
         ),
         (
             |job| job["spec"]["replicaSpecs"][1]["template"] = Value::Null,
-            "spec.replicaSpecs[1].template: is required",
+            "spec.replicaSpecs[1].template: Replica is missing Template",
         ),
     ] {
         let lines = said(change);

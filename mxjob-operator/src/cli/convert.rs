@@ -48,6 +48,11 @@ pub(super) fn run(apis: &[&'static RoleTable], args: &ConvertArgs) -> ExitCode {
         let before = Job::read(table, &object);
         let name = object.pointer("/metadata/name").cloned();
         let name = name.unwrap_or_default();
+        if to != Version::V1 && table.crd.group != own.crd.group {
+            let (name, group) = (name.as_str().unwrap_or("a job"), table.crd.group);
+            eprintln!("error: {name} is of {group}: it can be printed as v1 alone");
+            return ExitCode::from(UNUSABLE);
+        }
         conversion::adopt(own, &mut object);
         let mut converted = match conversion::convert(own, object.clone(), to) {
             Ok(converted) => converted,
@@ -91,6 +96,24 @@ fn changes(before: &Job, after: &Job, to: Version) -> Vec<String> {
         return Vec::new();
     };
     let mut changes = Vec::new();
+    for reason in before.profile.permanent_reasons {
+        if !after.profile.permanent_reasons.contains(reason) {
+            changes.push(format!(
+                "a replica that ended with {reason} had failed for good, at {to} its exit code decides: a rule of \
+                 spec.failurePolicy can say so"
+            ));
+        }
+    }
+    let kept = after.profile.env.iter().chain(after.mode.env);
+    let kept: Vec<_> = kept.map(|env| env.name).collect();
+    let lost = before.profile.env.iter().map(|env| env.name);
+    let lost: Vec<_> = lost.filter(|name| !kept.contains(name)).collect();
+    if !lost.is_empty() {
+        changes.push(format!(
+            "its operator set {}, {to} does not: write it into env of the templates where it is needed",
+            lost.join(", ")
+        ));
+    }
     for (was, is) in before.roles.iter().zip(&after.roles) {
         let name = is.role.name;
         if was.port != is.port {

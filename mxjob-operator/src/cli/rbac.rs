@@ -2,14 +2,15 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args};
 use mxjob_core::RoleTable;
 use mxjob_core::schema::WEBHOOK_NAMESPACE;
 
 use super::{UNUSABLE, output};
-use crate::controller::{namespace, object_name};
+use crate::controller::{is_nowhere, namespace, object_name};
 use crate::manifest::to_yaml;
-use crate::rights::{Install, LEASE, SECRET};
+use crate::rights::{Install, LEASE, Part, SECRET};
 
 /// The operator whose roles are asked for, in its own flags.
 #[derive(Args, Clone, Debug)]
@@ -30,6 +31,21 @@ pub(super) struct RbacArgs {
     #[arg(long, value_parser = namespace, default_value = WEBHOOK_NAMESPACE, value_name = "NAME")]
     own_namespace: String,
 
+    /// Of one of several, of which one leads; `--leader-elect=false`: of one alone
+    #[arg(
+        long,
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "true",
+        default_missing_value = "true",
+        hide_default_value = true,
+        hide_possible_values = true,
+        value_parser = BoolishValueParser::new(),
+        value_name = "BOOL"
+    )]
+    leader_elect: bool,
+
     /// Of one that is elected by the lease of that name
     #[arg(
         long,
@@ -40,6 +56,10 @@ pub(super) struct RbacArgs {
     )]
     lease_name: String,
 
+    /// Of one that converts between versions there; 0: of one that does not
+    #[arg(long, default_value = ":9443", value_name = "ADDRESS")]
+    webhook_bind_address: String,
+
     /// Of one that keeps its webhook's certificate in the Secret of that name
     #[arg(long, value_parser = object_name, default_value = SECRET, value_name = "NAME")]
     webhook_secret: String,
@@ -47,6 +67,24 @@ pub(super) struct RbacArgs {
     /// Of one that never writes that Secret
     #[arg(long)]
     webhook_secret_read_only: bool,
+}
+
+impl RbacArgs {
+    fn parts(&self) -> Vec<Part> {
+        let converts = !is_nowhere(&self.webhook_bind_address);
+        let parts = [
+            (Part::Jobs, true),
+            (Part::Election, self.leader_elect),
+            (Part::Webhook, converts),
+            (
+                Part::Certificate,
+                converts && !self.webhook_secret_read_only,
+            ),
+            (Part::Install, self.install_crds),
+        ];
+        let wanted = parts.into_iter().filter(|(_, wanted)| *wanted);
+        wanted.map(|(part, _)| part).collect()
+    }
 }
 
 /// Prints the roles and their bindings.
@@ -61,10 +99,9 @@ pub(super) fn run(args: &RbacArgs, apis: &[&'static RoleTable]) -> ExitCode {
         apis: &apis,
         namespaces: &namespaces,
         own: &args.own_namespace,
-        installs: args.install_crds,
+        parts: &args.parts(),
         lease: &args.lease_name,
         secret: &args.webhook_secret,
-        read_only: args.webhook_secret_read_only,
     };
     let objects = install.objects();
     let texts: Result<Vec<_>, _> = objects.iter().map(to_yaml).collect();

@@ -37,7 +37,7 @@ pub(crate) struct OperatorArgs {
     #[arg(long, env = "MXJOB_INSTALL_CRDS")]
     pub(crate) install_crds: bool,
 
-    /// Start although a Deployment of an older operator, which looks after the same jobs, is ready
+    /// Start although a Deployment of another operator, which looks after the same jobs, is ready
     #[arg(long, env = "MXJOB_FORCE_TAKEOVER")]
     pub(crate) force_takeover: bool,
 

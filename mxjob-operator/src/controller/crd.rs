@@ -11,6 +11,7 @@ use kube::{Api, Client, ResourceExt as _};
 use mxjob_core::{RoleTable, schema};
 
 use super::backoff;
+use super::words::failure;
 use crate::webhook::Pointer;
 
 /// Whom server-side apply knows the CRD's fields to belong to.
@@ -85,7 +86,7 @@ pub(super) async fn install(
             match api.get_opt(&name).await {
                 Ok(found) if is_crd_established().matches_object(found.as_ref()) => return,
                 Ok(_) => {}
-                Err(error) => tracing::debug!(%error, "cannot read {name}"),
+                Err(error) => tracing::debug!(error = %failure(&error), "cannot read {name}"),
             }
             tokio::time::sleep(POLL).await;
         }
@@ -132,7 +133,11 @@ async fn apply(
                 });
             }
             Err(error) => {
-                tracing::warn!(%error, crd = name, "cannot install, trying again");
+                tracing::warn!(
+                    error = %failure(&error),
+                    crd = name,
+                    "cannot install, trying again"
+                );
                 tokio::time::sleep(backoff::wait(failures).min(LONGEST_WAIT)).await;
             }
         }

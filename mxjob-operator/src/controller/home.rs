@@ -13,8 +13,10 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// Where the operator itself runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Home {
-    /// Its own namespace.
+    /// Its own namespace: where its lease and its Secret are.
     pub(super) namespace: String,
+    /// Where its pod is, as far as it is told.
+    pub(super) pod: Option<String>,
     /// It is a pod of a cluster.
     pub(super) in_pod: bool,
 }
@@ -37,11 +39,11 @@ impl Home {
             Some(text.trim().to_owned()).filter(|name| !name.is_empty())
         };
         let given = flag.filter(|name| !name.is_empty()).map(str::to_owned);
-        let namespace = given
-            .or_else(|| VARIABLES.into_iter().find_map(set))
-            .or_else(file);
+        let pod = VARIABLES.into_iter().find_map(set).or_else(file);
+        let namespace = given.or_else(|| pod.clone());
         Self {
             namespace: namespace.unwrap_or_else(|| DEFAULT.to_owned()),
+            pod,
             in_pod: set(APISERVER).is_some() && service_account.join("token").exists(),
         }
     }

@@ -31,6 +31,7 @@ mod takeover;
 mod throttle;
 mod unsaid;
 mod watch;
+mod words;
 mod world;
 mod write;
 
@@ -43,12 +44,15 @@ use kube::Client;
 use mxjob_core::accelerators::Accelerators;
 use mxjob_core::{RoleTable, conversion};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 pub(crate) use args::{LogFormat, OperatorArgs};
 pub(crate) use stop::Stop;
 
 pub(crate) use args::{namespace, object_name};
+pub(crate) use server::is_nowhere;
 pub(crate) use shelf::Version;
+pub(crate) use words::{failure, watch_failure};
 
 use crate::manifest::ConfigError;
 use crate::telemetry;
@@ -65,7 +69,7 @@ use shared::Shared;
 use throttle::Throttle;
 use world::World;
 
-/// For events that are still to be sent when the operator stops, and for conversions.
+/// For events that are still to be sent when the operator stops.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long an operator that is to bring the definitions waits to learn whether it leads.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
@@ -143,17 +147,13 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
     let flag = args.kubeconfig.as_deref();
     let clients = client::connect(flag, &me, &throttle, &metrics, &gate).await?;
     tokio::select! {
-        checked = takeover::check(&clients.open, apis, &args.namespace, args.force_takeover) => checked?,
+        checked = takeover::check(&clients.open, apis, &args.namespace, &home, args.force_takeover) => checked?,
         () = stop.due() => return Ok(()),
     }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), identity = %me, apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
-    let webhook = match hook {
-        Some(hook) => Some(
-            hook.start(args, &home, &metrics, &clients.open, &stop)
-                .await?,
-        ),
-        None => None,
-    };
+    let started = hook.map(|hook| hook.start(args, &home, &metrics, &clients.open, &stop));
+    let started = future::OptionFuture::from(started).await.transpose()?;
+    let (webhook, answering) = started.unzip();
     let leadership = stand(args, &clients, &home, me, &gate);
     let installer = Installer {
         client: &clients.leaders,
@@ -171,6 +171,12 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
     let all_answered = outcome.as_ref().copied().unwrap_or(true);
     leadership.give_back(all_answered).await;
     outcome?;
+    // The next one leads already.
+    if let Some(answering) = answering
+        && !answering.await.unwrap_or(true)
+    {
+        tracing::warn!("not every conversion was answered");
+    }
     tracing::info!("mxjob operator has stopped");
     Ok(())
 }
@@ -218,18 +224,10 @@ impl Work {
             }
         }
         watch::start(&clients.open, &self.shared);
-        let answering = webhook.map(|webhook| webhook.keep(&clients.open));
-        let answered = future::OptionFuture::from(answering);
-        let stop = self.stop.clone();
-        let answered = tokio::spawn(async move {
-            stop.due().await;
-            tokio::time::timeout(LAST_WORDS, answered).await.is_ok()
-        });
-        let all_answered = self.look_after_jobs(clients, leadership, installer).await?;
-        if !answered.await.unwrap_or(true) {
-            tracing::warn!("not every conversion was answered");
+        if let Some(webhook) = webhook {
+            webhook.keep(&clients.open);
         }
-        Ok(all_answered)
+        self.look_after_jobs(clients, leadership, installer).await
     }
 
     /// Stands by, and leads when its time comes.
@@ -361,7 +359,7 @@ impl Hook {
         metrics: &Metrics,
         client: &Client,
         stop: &Stop,
-    ) -> Result<Webhook, IdentityError> {
+    ) -> Result<(Webhook, JoinHandle<bool>), IdentityError> {
         let settings = Settings {
             table: self.table,
             reach: Reach::choose(&args.webhook_url, home.in_pod, &home.namespace),

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 
 use super::backoff;
 use super::throttle::Throttle;
+use super::words::failure;
 
 /// Events that wait to be sent; more are dropped.
 const BACKLOG: usize = 10_000;
@@ -326,7 +327,7 @@ async fn request(events: &Api<ClusterEvent>, event: &ClusterEvent) -> Sent {
         Ok(Err(kube::Error::Api(status))) if matches!(status.code, 400..=408 | 410..=428 | 430..=499) => {
             Sent::Refused(status)
         }
-        Ok(Err(error)) => Sent::NotYet(error.to_string()),
+        Ok(Err(error)) => Sent::NotYet(failure(&error)),
         Err(_) => Sent::NotYet(format!("no answer within {} s", PATIENCE.as_secs())),
     }
 }

@@ -34,12 +34,17 @@ fn why(error: &io::Error) -> String {
     format!("{error}: give another address, or 0 for none")
 }
 
-/// Listens on `host:port` or `:port`, on every interface then; `None`: on `0` or nothing.
+/// Whether an address is none: `0` or nothing.
+pub(crate) fn is_nowhere(address: &str) -> bool {
+    matches!(address, "" | "0")
+}
+
+/// Listens on `host:port` or `:port`, on every interface then; `None`: nowhere.
 pub(super) async fn bind(
     flag: &'static str,
     address: &str,
 ) -> Result<Option<TcpListener>, BindError> {
-    if matches!(address, "" | "0") {
+    if is_nowhere(address) {
         return Ok(None);
     }
     let listener = match address.strip_prefix(':') {

@@ -30,7 +30,6 @@ impl Stop {
     }
 
     /// It is time when this is sent `true`.
-    #[cfg(test)]
     pub(crate) fn by_hand() -> (watch::Sender<bool>, Self) {
         let (sender, receiver) = watch::channel(false);
         (sender, Self(receiver))

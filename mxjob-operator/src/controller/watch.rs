@@ -25,6 +25,7 @@ use super::key::JobKey;
 use super::raw::{self, RawJob};
 use super::shared::Shared;
 use super::shelf::{Item, Shelf, Version};
+use super::words::watch_failure;
 use super::world::{Scope, StoredJob};
 use super::{backoff, crd};
 
@@ -295,20 +296,9 @@ impl<V: Item + Send + 'static> Follower<V> {
         } else if failures > 1 {
             tracing::debug!(resource = self.plural, %error, failures, "cannot watch");
         } else {
-            let error = words(error);
+            let error = watch_failure(error);
             tracing::warn!(resource = self.plural, %error, "cannot watch, trying again");
         }
-    }
-}
-
-/// An error as a person reads it: an answer's own words, without the rest of it.
-fn words(error: &watcher::Error) -> String {
-    match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => status.message.clone(),
-        other => other.to_string(),
     }
 }
 

@@ -70,7 +70,10 @@ impl Identity {
         }
         Self::Stranger(Problem::error(
             "kind",
-            format!("{version} {kind} is not supported, only {}", ours(apis)),
+            format!(
+                "{version} {kind} is not supported: this build reads jobs of {}",
+                served(apis)
+            ),
         ))
     }
 }

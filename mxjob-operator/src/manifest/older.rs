@@ -44,9 +44,9 @@ pub(super) fn judge(
     }
     for problem in job_problems(table, object) {
         let path = conversion::path_before(table, version, &before, &problem.path);
-        // Of what has no field here, a mistake is to be told and an oddity is none; nor is a pod's own
-        // restartPolicy where roles have none.
-        let of_a_list = version == Version::V1Alpha1 && path.ends_with("spec.restartPolicy");
+        // Of what has no field here, a mistake is to be told and an oddity is none; nor is a restartPolicy
+        // where roles have none.
+        let of_a_list = version == Version::V1Alpha1 && path.ends_with(".restartPolicy");
         if problem.is_error() || (path != "spec" && !of_a_list) {
             problems.push(Problem { path, ..problem });
         }

@@ -100,7 +100,7 @@ fn message(error: &serde_saphyr::Error) -> String {
         AliasError { error, .. } => message(error),
         DuplicateMappingKey { key: Some(key), .. } => format!("{key} is there twice: keep one"),
         AliasReplayLimitExceeded { .. } | Budget { .. } => {
-            format!("too large, or its aliases are ({MAX_VALUES} values at most)")
+            format!("too large or too deep, or its aliases are ({MAX_VALUES} values at most)")
         }
         other => format!(
             "not valid YAML: {}",

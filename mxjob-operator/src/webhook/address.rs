@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::Uri;
 use http::uri::Scheme;
@@ -13,6 +14,34 @@ use mxjob_core::schema::WEBHOOK_SERVICE;
 pub(super) use mxjob_core::schema::WEBHOOK_PATH as PATH;
 
 const SERVICE_PORT: i32 = 443;
+/// Until proxies of nodes and API servers know that the pod is no longer ready: when the last one has come. The
+/// operator stops within 5 s then, and always within the 15 s that its pod is given.
+const FAREWELL: Farewell = Farewell {
+    quiet: Duration::from_secs(3),
+    open: Duration::from_secs(8),
+    silence: Duration::from_secs(1),
+    answers: Duration::from_secs(4),
+};
+/// Of an address nobody is told that it is gone.
+const AT_ONCE: Farewell = Farewell {
+    quiet: Duration::ZERO,
+    open: Duration::ZERO,
+    silence: Duration::ZERO,
+    answers: Duration::from_secs(1),
+};
+
+/// How a webhook goes when it is time to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Farewell {
+    /// It closes when so long nobody has come,
+    pub(super) quiet: Duration,
+    /// or at the latest after this.
+    pub(super) open: Duration,
+    /// So long after that a connection may rest: who has just come is about to ask.
+    pub(super) silence: Duration,
+    /// So long then the answers under way are waited for.
+    pub(super) answers: Duration,
+}
 
 /// What the apiserver takes for a webhook's address; empty: none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,6 +107,14 @@ impl Reach {
                 let name = format!("{WEBHOOK_SERVICE}.{namespace}.svc");
                 vec![format!("{name}.cluster.local"), name]
             }
+        }
+    }
+
+    /// How to go when it is time to stop: the apiserver may still come.
+    pub(super) fn farewell(this: Option<&Self>) -> Farewell {
+        match this {
+            None | Some(Self::Url(_)) => AT_ONCE,
+            Some(Self::Service(_)) => FAREWELL,
         }
     }
 
@@ -163,5 +200,11 @@ mod tests {
         ];
         assert_eq!(reach.names(), names);
         assert_eq!(Reach::choose(&none, false, "lab"), None);
+        let elsewhere = "https://127.0.0.1".parse().unwrap();
+        let elsewhere = Reach::choose(&elsewhere, true, "lab").unwrap();
+        assert_eq!(Reach::farewell(Some(&elsewhere)), AT_ONCE);
+        assert_eq!(Reach::farewell(Some(&reach)), FAREWELL);
+        assert!((FAREWELL.quiet + FAREWELL.silence).as_secs() < 5);
+        assert!((FAREWELL.open + FAREWELL.silence + FAREWELL.answers).as_secs() < 15);
     }
 }

@@ -16,6 +16,7 @@ use super::address::Reach;
 use super::conversion::{self, Verdict};
 use super::rotation::Rotation;
 use super::vault::Vault;
+use crate::controller::{failure, watch_failure};
 
 /// Whose the conversion is. Not who installs the definition: that one would take it away with the
 /// next version of its own.
@@ -159,24 +160,6 @@ impl Keeper {
             tracing::warn!("{text}");
             self.said = Some(text);
         }
-    }
-}
-
-/// What the server said, if it said anything.
-pub(super) fn failure(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message.clone(),
-        error => error.to_string(),
-    }
-}
-
-pub(super) fn watch_failure(error: &watcher::Error) -> String {
-    match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => failure(error),
-        watcher::Error::WatchError(status) => status.message.clone(),
-        error @ watcher::Error::NoResourceVersion => error.to_string(),
     }
 }
 

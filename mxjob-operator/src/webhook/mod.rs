@@ -68,7 +68,6 @@ pub(crate) struct Webhook {
     /// How it is reached, and where its certificate is kept; `None`: nobody is told of it.
     known: Option<(Reach, Vault)>,
     rotation: Rotation,
-    answering: JoinHandle<()>,
 }
 
 /// What a webhook takes.
@@ -84,13 +83,14 @@ pub(crate) struct Settings {
 
 impl Webhook {
     /// Answers until it is time to stop, in a task of its own, with a certificate for wherever it is
-    /// reached: that of the other operators, if that can be had.
+    /// reached: that of the other operators, if that can be had. The task is over at the end, and says
+    /// whether all were answered in time.
     pub(crate) async fn start(
         settings: Settings,
         client: &Client,
         listener: TcpListener,
         stop: &Stop,
-    ) -> Result<Self, IdentityError> {
+    ) -> Result<(Self, JoinHandle<bool>), IdentityError> {
         let Settings {
             table,
             reach,
@@ -110,12 +110,14 @@ impl Webhook {
             rotation.show(now);
         }
         let server = Server::new(table, review, reviews, rotation.served())?;
-        Ok(Self {
+        let farewell = Reach::farewell(known.as_ref().map(|(reach, _)| reach));
+        let answering = tokio::spawn(server.run(listener, stop.clone(), farewell));
+        let webhook = Self {
             table,
             known,
             rotation,
-            answering: tokio::spawn(server.run(listener, stop.clone())),
-        })
+        };
+        Ok((webhook, answering))
     }
 
     /// How a definition that is about to be stored is pointed here.
@@ -128,9 +130,8 @@ impl Webhook {
         }
     }
 
-    /// From now on the stored definition is kept pointed here, and the certificate fresh. What is
-    /// returned is over when the last answer is given.
-    pub(crate) fn keep(self, client: &Client) -> JoinHandle<()> {
+    /// From now on the stored definition is kept pointed here, and the certificate fresh.
+    pub(crate) fn keep(self, client: &Client) {
         if let Some((reach, vault)) = self.known {
             let keeper = Keeper::new(client, self.table, reach, self.rotation, vault);
             tokio::spawn(keeper.run());
@@ -140,7 +141,6 @@ impl Webhook {
                 without(self.table)
             );
         }
-        self.answering
     }
 }
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::map_response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,16 +19,15 @@ use mxjob_core::RoleTable;
 use prometheus_client::metrics::counter::Counter;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::server::TlsStream;
 
 use super::Review;
-use super::address::PATH;
+use super::address::{Farewell, PATH};
 use super::identity::{IdentityError, Served};
 use crate::controller::Stop;
 
@@ -65,12 +65,6 @@ struct Converter {
     turns: Arc<Semaphore>,
 }
 
-/// A client that has begun to speak.
-enum Greeted {
-    Tls(Box<TlsStream<TcpStream>>),
-    Plain(TcpStream),
-}
-
 impl Server {
     pub(super) fn new(
         table: &'static RoleTable,
@@ -104,55 +98,101 @@ impl Server {
         })
     }
 
-    /// Until it is time to stop, and the last answer is given.
-    pub(super) async fn run(self, listener: TcpListener, stop: Stop) {
+    /// Until it is time to stop and the last answer is given; whether all were. From when it is time an
+    /// answer is the last of its connection, so that clients go elsewhere.
+    pub(super) async fn run(
+        mut self,
+        listener: TcpListener,
+        stop: Stop,
+        farewell: Farewell,
+    ) -> bool {
+        let is_last = stop.clone();
+        let (comes, came) = watch::channel(Instant::now());
+        let heard = comes.clone();
+        let last = move |mut answer: Response| {
+            if is_last.is_due() {
+                heard.send_replace(Instant::now());
+                let close = HeaderValue::from_static("close");
+                answer.headers_mut().insert(header::CONNECTION, close);
+            }
+            async { answer }
+        };
+        self.routes = self.routes.layer(map_response(last));
         match listener.local_addr() {
             Ok(address) => tracing::info!(%address, "webhook listening"),
             Err(error) => tracing::warn!(%error, "webhook listening, nobody knows where"),
         }
+        let (silence, silent) = Stop::by_hand();
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
                 () = stop.due() => break,
-                accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => {
-                        connections.spawn(self.clone().attend(stream, stop.clone()));
-                    }
-                    Err(error) if is_of_the_client(&error) => {}
-                    Err(error) => {
-                        tracing::warn!(%error, "the webhook cannot accept connections");
-                        tokio::time::sleep(BREATH).await;
-                    }
-                },
+                stream = next(&listener) => {
+                    connections.spawn(self.clone().attend(stream, silent.clone()));
+                }
                 Some(_) = connections.join_next() => {}
             }
         }
+        comes.send_replace(Instant::now());
+        let latest = Instant::now() + farewell.open;
+        loop {
+            let closes = latest.min(*came.borrow() + farewell.quiet);
+            // Who is there already is let in before it closes.
+            if let Ok(stream) = timeout_at(closes, next(&listener)).await {
+                comes.send_replace(Instant::now());
+                connections.spawn(self.clone().attend(stream, silent.clone()));
+            } else if latest.min(*came.borrow() + farewell.quiet) <= Instant::now() {
+                break;
+            }
+        }
         drop(listener);
-        while connections.join_next().await.is_some() {}
+        let mut over = pin!(async { while connections.join_next().await.is_some() {} });
+        if timeout(farewell.silence, over.as_mut()).await.is_ok() {
+            return true;
+        }
+        silence.send_replace(true);
+        timeout(farewell.answers, over).await.is_ok()
     }
 
-    async fn attend(self, stream: TcpStream, stop: Stop) {
-        let greeting = timeout(HANDSHAKE, self.greet(stream));
-        let greeted = tokio::select! {
-            greeted = greeting => greeted,
-            () = stop.due() => return,
+    async fn attend(self, stream: TcpStream, silent: Stop) {
+        let mut first = [0];
+        let spoken = tokio::select! {
+            biased;
+            spoken = timeout(HANDSHAKE, stream.peek(&mut first)) => spoken,
+            () = silent.due() => return,
+        };
+        if let Ok(Ok(1)) = spoken
+            && first != [TLS_HANDSHAKE]
+        {
+            return converse(stream, plainly(), &silent).await;
+        }
+        // Of nothing at all the handshake says that it is the end.
+        let greeted = match spoken {
+            Ok(_) => tokio::select! {
+                greeted = timeout(HANDSHAKE, self.tls.accept(stream)) => greeted,
+                () = silent.due() => return,
+            },
+            Err(too_slow) => Err(too_slow),
         };
         match greeted {
-            Ok(Ok(Greeted::Tls(stream))) => converse(stream, self.routes, &stop).await,
-            Ok(Ok(Greeted::Plain(stream))) => converse(stream, plainly(), &stop).await,
+            Ok(Ok(stream)) => converse(stream, self.routes, &silent).await,
             Ok(Err(error)) => tracing::debug!(%error, "a client of the webhook has gone"),
             Err(_) => tracing::debug!("a client of the webhook was too slow"),
         }
     }
+}
 
-    async fn greet(&self, stream: TcpStream) -> io::Result<Greeted> {
-        let mut first = [0];
-        // Of nothing at all the handshake says that it is the end.
-        if stream.peek(&mut first).await? == 1 && first != [TLS_HANDSHAKE] {
-            return Ok(Greeted::Plain(stream));
+/// The next client.
+async fn next(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) if is_of_the_client(&error) => {}
+            Err(error) => {
+                tracing::warn!(%error, "the webhook cannot accept connections");
+                tokio::time::sleep(BREATH).await;
+            }
         }
-        let stream = self.tls.accept(stream).await?;
-        Ok(Greeted::Tls(Box::new(stream)))
     }
 }
 
@@ -176,9 +216,8 @@ fn plainly() -> Router {
     })
 }
 
-/// HTTP/1.1 on a connection, until it ends or, after the answer that is being given, it is time to
-/// stop.
-async fn converse<S>(stream: S, routes: Router, stop: &Stop)
+/// HTTP/1.1 on a connection, until it ends or, after the answer that is being given, it is time for silent ones to.
+async fn converse<S>(stream: S, routes: Router, silent: &Stop)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -188,7 +227,7 @@ where
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = stop.due() => {
+        () = silent.due() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

@@ -16,10 +16,11 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::identity::{Flaw, IdentityError};
-use super::keeper::{FIELD_MANAGER, GONE, failure, watch_failure};
+use super::keeper::{FIELD_MANAGER, GONE};
 use super::rotation::{Contents, Rotation, Why};
 use super::secret;
 use crate::controller::Version;
+use crate::controller::{failure, watch_failure};
 
 /// How long an operator that starts waits to learn what the others show.
 const FIRST_LOOK: Duration = Duration::from_secs(2);

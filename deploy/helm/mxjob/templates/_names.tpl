@@ -43,6 +43,9 @@ seccompProfile:
 {{- if and .Values.webhook.certManager.enabled (not .Values.webhook.enabled) }}
 {{- fail "webhook.certManager.enabled is true and webhook.enabled is false: there is nothing that shows a certificate; set webhook.enabled to true" }}
 {{- end }}
+{{- if and .Values.networkPolicy.enabled .Values.metrics.serviceMonitor.enabled (not .Values.networkPolicy.metricsNamespace) }}
+{{- fail "networkPolicy.enabled and metrics.serviceMonitor.enabled are true and networkPolicy.metricsNamespace is empty: Prometheus could not come to the operator; set networkPolicy.metricsNamespace to its namespace" }}
+{{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service) }}
 {{- fail "metrics.serviceMonitor.enabled is true and metrics.service is false: there is nothing to be monitored; set metrics.service to true" }}
 {{- end }}

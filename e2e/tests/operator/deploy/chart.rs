@@ -30,6 +30,7 @@ pub(super) fn everything() -> Value {
         "extraEnv": [{"name": "TZ", "value": "UTC"}],
         "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
         "serviceAccount": {"annotations": {"example.com/team": "a"}},
+        "rbac": {"users": true},
         "podAnnotations": {"example.com/a": "b"},
         "podLabels": {"example.com/c": "d"},
         "nodeSelector": {"kubernetes.io/os": "linux"},
@@ -52,6 +53,13 @@ pub(super) fn everything() -> Value {
         },
         "test": {"image": "example.com/busybox:1", "pullPolicy": "Never"},
     })
+}
+
+/// An expression that Prometheus takes; Grafana says before how long it asks for.
+fn parsed(text: &str) -> Result<()> {
+    let text = text.replace("$__rate_interval", "1m");
+    let parsed = promql_parser::parser::parse(&text).map_err(anyhow::Error::msg);
+    parsed.with_context(|| text.clone()).map(drop)
 }
 
 /// The metrics that a text speaks of.
@@ -77,6 +85,7 @@ async fn what_is_watched_is_what_the_operator_tells() -> Result<()> {
         .context("no rules")?;
     for alert in alerts {
         let text = alert["expr"].as_str().context("no expression")?;
+        parsed(text)?;
         let named = metrics(text);
         ensure!(!named.is_empty() && named.is_subset(&told), "{named:?}");
         ensure!(
@@ -98,6 +107,7 @@ async fn what_is_watched_is_what_the_operator_tells() -> Result<()> {
         .flatten()
     {
         let text = target["expr"].as_str().context("no expression")?;
+        parsed(text)?;
         let named = metrics(text);
         ensure!(!named.is_empty() && named.is_subset(&told), "{named:?}");
     }

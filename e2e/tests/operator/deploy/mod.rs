@@ -7,6 +7,7 @@ mod jobs;
 mod release;
 mod same;
 mod served;
+mod users;
 mod values;
 
 use std::fs;

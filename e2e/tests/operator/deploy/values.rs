@@ -103,6 +103,10 @@ fn wrong() -> Vec<(Value, &'static str)> {
             "webhook.certManager.enabled is true and webhook.enabled is false",
         ),
         (
+            json!({"networkPolicy": {"enabled": true}, "metrics": {"serviceMonitor": {"enabled": true}}}),
+            "networkPolicy.metricsNamespace is empty: Prometheus could not come to the operator",
+        ),
+        (
             json!({"metrics": {"service": false, "serviceMonitor": {"enabled": true}}}),
             "metrics.serviceMonitor.enabled is true and metrics.service is false",
         ),

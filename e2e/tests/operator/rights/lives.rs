@@ -318,12 +318,16 @@ impl Life<'_> {
             self.kubelet.succeed(&pod).await?;
         }
         let services: Api<Service> = self.all();
-        until("the services to go", PATIENCE, || async {
-            Ok(services
-                .list(&ListParams::default())
-                .await?
-                .items
-                .is_empty())
+        // Where replicas are Jobs they stay with the job.
+        until("the end", PATIENCE, || async {
+            let job = self.jobs.get_opt(self.name).await?;
+            let state = job.map(|job| job.data["status"]["state"].clone());
+            let left = services.list(&ListParams::default()).await?.items;
+            Ok(if self.is_batch() {
+                state.is_some_and(|state| state == "Succeeded")
+            } else {
+                left.is_empty()
+            })
         })
         .await?;
         if self.is_list() {

@@ -107,8 +107,17 @@ fn what_must_be_there_is_asked_for() {
 fn names_are_suggested() {
     let wrong = "error: spec.jobMode: must be one of MXTrain, MXTune, not \"MXTrian\"; did you mean MXTrain?";
     assert_structure("/spec/jobMode", json!("MXTrian"), &[wrong]);
-    let unknown = "warning: spec.runpolicy: unknown field, it is ignored: did you mean runPolicy?";
-    assert_structure("/spec/runpolicy", json!({}), &[unknown]);
+    let unknown =
+        "warning: spec.runPolicies: unknown field, it is ignored: did you mean runPolicy?";
+    assert_structure("/spec/runPolicies", json!({}), &[unknown]);
+    for (field, name) in [
+        ("runpolicy", "runPolicy"),
+        ("cleanupPodPolicy", "cleanPodPolicy"),
+    ] {
+        let told = "unknown field, the API server drops it: write";
+        let spelled = format!("error: spec.{field}: {told} {name}");
+        assert_structure(&format!("/spec/{field}"), json!({}), &[&spelled]);
+    }
     let far = "warning: spec.hello: unknown field, it is ignored";
     assert_structure("/spec/hello", json!(1), &[far]);
     let meta = "warning: metadata.lables: unknown field, it is ignored: did you mean labels?";

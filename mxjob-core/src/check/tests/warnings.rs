@@ -23,7 +23,7 @@ fn odd_settings_are_warned_about() {
     let label = format!("{role}.label: has no effect: Worker has no label");
     assert_warnings(&format!("{WORKER}/label"), json!("x"), &[&label]);
     let restart = format!(
-        "{role}.restartPolicy: OnFailure: a restarted Worker cannot rejoin a job of mode MXTrain; spec.failurePolicy \
+        "{role}.restartPolicy: OnFailure: a restarted Worker cannot rejoin a job of mode MXTrain; at v1, spec.failurePolicy \
          restarts the whole job instead"
     );
     assert_warnings(

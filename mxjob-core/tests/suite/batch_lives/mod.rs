@@ -274,7 +274,9 @@ impl Life {
     }
 
     fn is_cleaned_up(&self) -> Verdict {
-        prop_assert!(self.server.services.is_empty(), "services are left");
+        for service in self.server.services.values() {
+            prop_assert!(!is_nobodys(&service.metadata), "{:?}", service.metadata);
+        }
         let failed = self.server.job.status.is(ConditionType::Failed);
         let running = self.server.running();
         // The others are in no watch, and nobody looks for them any more.

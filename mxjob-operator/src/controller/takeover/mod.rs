@@ -1,5 +1,5 @@
-//! Beside an older operator that looks after the same jobs this one does not start: each would undo
-//! what the other does.
+//! Beside another operator that looks after the same jobs, an older one or this one in another place, this one
+//! does not start: each would undo what the other does.
 
 mod older;
 
@@ -12,7 +12,9 @@ use kube::{Api, Client};
 use mxjob_core::RoleTable;
 
 use super::backoff;
-use older::{OLDER, Older, Rival};
+use super::home::Home;
+use super::words::failure;
+use older::{OLDER, Older, Ours, Rival};
 
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
@@ -29,20 +31,25 @@ fn listed(rivals: &[Rival]) -> String {
     rivals.join("; ")
 }
 
-/// Looks for older operators of the jobs of these APIs, in these namespaces or in all. It is an error
-/// if there are some, unless they are to be ignored.
+/// Looks for other operators of the jobs of these APIs, in these namespaces or in all; this one is in
+/// `home`. It is an error if there are some, unless they are to be ignored.
 pub(super) async fn check(
     client: &Client,
     apis: &[&'static RoleTable],
     namespaces: &[String],
+    home: &Home,
     ignored: bool,
 ) -> Result<(), Rivals> {
     // A variable that is set to nothing names none.
     let within = namespaces.iter().map(String::as_str);
-    let within: Vec<_> = within.filter(|name| !name.is_empty()).collect();
+    let ours = Ours {
+        within: within.filter(|name| !name.is_empty()).collect(),
+        groups: apis.iter().map(|api| api.crd.group).collect(),
+        home,
+    };
     let mut rivals = Vec::new();
     for older in OLDER.iter().filter(|older| older.is_for(apis)) {
-        rivals.extend(find(client, older, &within).await);
+        rivals.extend(find(client, older, &ours).await);
     }
     if rivals.is_empty() {
         return Ok(());
@@ -57,47 +64,48 @@ pub(super) async fn check(
     Err(Rivals(rivals))
 }
 
-/// The Deployments of its name, of whichever namespace, that look after jobs of these namespaces; none: of
-/// all. If those of the whole cluster may not be seen, those of these namespaces.
-async fn find(client: &Client, older: &Older, within: &[&str]) -> Vec<Rival> {
-    let Older { name, .. } = older;
-    let refused = match look(&Api::all(client.clone()), older, within).await {
+/// The Deployments of its name, of whichever namespace, that look after the same jobs. If those of the whole
+/// cluster may not be seen, those of the namespaces of the jobs.
+async fn find(client: &Client, older: &Older, ours: &Ours<'_>) -> Vec<Rival> {
+    let name = older.called();
+    let refused = match look(&Api::all(client.clone()), older, ours).await {
         Ok(found) => return found,
         Err(refused) => refused,
     };
-    if within.is_empty() {
-        unseen(name, &refused);
+    if ours.within.is_empty() {
+        unseen(older, &refused);
         return Vec::new();
     }
     tracing::warn!(
         error = %refused.message,
-        "cannot see whether an older operator of another namespace looks after the same jobs: make sure that no \
+        "cannot see whether an operator of another namespace looks after the same jobs: make sure that no \
          Deployment {name} does, or allow to list deployments of apps of that name in all namespaces"
     );
     let mut rivals = Vec::new();
-    for namespace in within {
-        match look(&Api::namespaced(client.clone(), namespace), older, within).await {
+    for namespace in &ours.within {
+        match look(&Api::namespaced(client.clone(), namespace), older, ours).await {
             Ok(found) => rivals.extend(found),
-            Err(refused) => unseen(name, &refused),
+            Err(refused) => unseen(older, &refused),
         }
     }
     rivals
 }
 
-fn unseen(name: &str, refused: &Status) {
+fn unseen(other: &Older, refused: &Status) {
+    let name = other.called();
     tracing::warn!(
         error = %refused.message,
-        "cannot see whether an older operator looks after the same jobs: make sure that no Deployment {name} does, or \
+        "cannot see whether another operator looks after the same jobs: make sure that no Deployment {name} does, or \
          allow to list deployments of apps of that name"
     );
 }
 
-/// The Deployments of its name there that look after jobs of these namespaces; an error: they may not be
-/// seen. Whoever gets no answer asks again.
+/// The Deployments of its name there that look after the same jobs; an error: they may not be seen.
+/// Whoever gets no answer asks again.
 async fn look(
     place: &Api<Deployment>,
     older: &Older,
-    within: &[&str],
+    ours: &Ours<'_>,
 ) -> Result<Vec<Rival>, Box<Status>> {
     // By its name alone: more need not be allowed.
     let only = ListParams::default().fields(&format!("metadata.name={}", older.name));
@@ -105,7 +113,7 @@ async fn look(
     loop {
         match place.list(&only).await {
             Ok(found) => {
-                let rivals = found.iter().filter_map(|one| older.rival(one, within));
+                let rivals = found.iter().filter_map(|one| older.rival(one, ours));
                 return Ok(rivals.collect());
             }
             Err(kube::Error::Api(status)) if matches!(status.code, 400..=428 | 430..=499) => {
@@ -114,9 +122,16 @@ async fn look(
             Err(error) => {
                 failures += 1;
                 if failures == 1 {
-                    tracing::warn!(%error, "cannot look for older operators, trying again");
+                    tracing::warn!(
+                        error = %failure(&error),
+                        "cannot look for other operators, trying again"
+                    );
                 } else {
-                    tracing::debug!(%error, failures, "cannot look for older operators");
+                    tracing::debug!(
+                        error = %failure(&error),
+                        failures,
+                        "cannot look for other operators"
+                    );
                 }
                 tokio::time::sleep(backoff::wait(failures).min(LONGEST_WAIT)).await;
             }
@@ -165,7 +180,12 @@ mod tests {
         });
         let client = Client::new(server, "default");
         let namespaces: Vec<_> = namespaces.iter().map(|name| (*name).to_owned()).collect();
-        let answer = check(&client, &[MxRole::TABLE], &namespaces, ignored).await;
+        let home = Home {
+            namespace: "home".to_owned(),
+            pod: None,
+            in_pod: false,
+        };
+        let answer = check(&client, &[MxRole::TABLE], &namespaces, &home, ignored).await;
         let asked = asked.lock().unwrap().clone();
         (answer.map_err(|error| error.to_string()), asked)
     }
@@ -192,7 +212,7 @@ mod tests {
              replicas: 1 (give it --enable-scheme for its other kinds of jobs alone, or stop it: `kubectl -n b scale \
              deployment training-operator --replicas=0`); or start with --force-takeover";
         assert_eq!(answer, Err(wanted.to_owned()));
-        assert_eq!(asked.len(), 3, "{asked:?}");
+        assert_eq!(asked.len(), 4, "{asked:?}");
         assert!(
             asked[0].starts_with("/apis/apps/v1/deployments?"),
             "{asked:?}"
@@ -217,16 +237,16 @@ mod tests {
             all.filter(|uri| uri.starts_with("/apis/apps/v1/deployments?"))
                 .count()
         };
-        assert_eq!((everywhere(&asked), asked.len()), (3, 3), "{asked:?}");
+        assert_eq!((everywhere(&asked), asked.len()), (4, 4), "{asked:?}");
         // Of what may not be seen in the whole cluster, those of the namespaces that are named.
-        let errors = [403, 200, 200, 403, 200, 200, 403];
+        let errors = [403, 200, 200, 403, 200, 200, 403, 200, 200, 403];
         let (answer, asked) = checked(&["one", "two"], false, &errors, json!([])).await;
-        assert_eq!((answer, asked.len()), (Ok(()), 9));
+        assert_eq!((answer, asked.len()), (Ok(()), 12));
         let within = |name: &str| {
             let path = format!("/apis/apps/v1/namespaces/{name}/deployments?");
             asked.iter().filter(|uri| uri.starts_with(&path)).count()
         };
-        assert_eq!((within("one"), within("two")), (3, 3), "{asked:?}");
+        assert_eq!((within("one"), within("two")), (4, 4), "{asked:?}");
         let there = json!([running("mx-job-operator", "two")]);
         assert!(checked(&["two"], false, &errors, there).await.0.is_err());
         // A variable that is set to nothing names none.
@@ -241,8 +261,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_may_not_be_seen_is_passed_over_and_no_answer_is_waited_for() {
         let one = json!([running("mxnet-operator", "a")]);
-        let (answer, asked) = checked(&[], false, &[403, 403, 403], one.clone()).await;
-        assert_eq!((answer, asked.len()), (Ok(()), 3));
+        let (answer, asked) = checked(&[], false, &[403; 4], one.clone()).await;
+        assert_eq!((answer, asked.len()), (Ok(()), 4));
         // The others may be seen.
         let (answer, _) = checked(&[], false, &[403], one.clone()).await;
         assert!(
@@ -252,6 +272,6 @@ mod tests {
         );
         let (answer, asked) = checked(&[], false, &[503, 429, 500], one).await;
         assert!(answer.is_err());
-        assert_eq!(asked.len(), 6, "{asked:?}");
+        assert_eq!(asked.len(), 7, "{asked:?}");
     }
 }

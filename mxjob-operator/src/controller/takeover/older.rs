@@ -1,5 +1,5 @@
-//! The operators that there were before this one, as Deployments: a table, and what a Deployment
-//! says of itself.
+//! The operators that there were before this one, and this one in another place, as Deployments: a table, and
+//! what a Deployment says of itself.
 
 use std::fmt;
 
@@ -8,7 +8,9 @@ use k8s_openapi::api::core::v1::Container;
 use kube::ResourceExt as _;
 use mxjob_core::RoleTable;
 
-/// An operator that there was before this one.
+use crate::controller::home::Home;
+
+/// An operator that there was before this one, or this one.
 #[derive(Debug)]
 pub(super) struct Older {
     /// Name of its Deployment.
@@ -19,6 +21,17 @@ pub(super) struct Older {
     namespace: Option<&'static str>,
     /// How one of several kinds of jobs is chosen; `None`: it has but one.
     choice: Option<Choice>,
+    /// It is this program.
+    is_own: bool,
+}
+
+/// What this operator looks after, and where it is.
+#[derive(Clone, Debug)]
+pub(super) struct Ours<'a> {
+    /// Empty: all namespaces.
+    pub(super) within: Vec<&'a str>,
+    pub(super) groups: Vec<&'static str>,
+    pub(super) home: &'a Home,
 }
 
 /// How an operator of several kinds of jobs says whether it looks after these.
@@ -35,7 +48,7 @@ struct Choice {
 }
 
 /// Their manifests gave their Deployments these names.
-pub(super) const OLDER: [Older; 3] = [
+pub(super) const OLDER: [Older; 4] = [
     Older {
         name: "mx-job-operator",
         definitions: &[
@@ -45,12 +58,14 @@ pub(super) const OLDER: [Older; 3] = [
         ],
         namespace: None,
         choice: None,
+        is_own: false,
     },
     Older {
         name: "mxnet-operator",
         definitions: &["mxjobs.kubeflow.org"],
         namespace: Some("namespace"),
         choice: None,
+        is_own: false,
     },
     Older {
         name: "training-operator",
@@ -62,8 +77,25 @@ pub(super) const OLDER: [Older; 3] = [
             without: (1, 9),
             images_without: &["/training-v1/"],
         }),
+        is_own: false,
+    },
+    Older {
+        name: "mxjob-operator",
+        definitions: &[
+            "mxjobs.kubeflow.org",
+            "mxjobs.fioravanzo.org",
+            "mxjobs.mxnet.mlkube.io",
+        ],
+        namespace: None,
+        choice: None,
+        is_own: true,
     },
 ];
+
+/// Of this operator, unless it is told.
+const DEFAULT_GROUP: &str = "kubeflow.org";
+/// What its manifests call the container of this operator.
+const OWN_CONTAINER: &str = "operator";
 
 /// A Deployment that looks after the jobs that this operator is for, or may do so.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,8 +103,8 @@ pub(super) struct Rival {
     namespace: String,
     name: String,
     ready: i32,
-    /// It looks after other kinds of jobs as well, and alone if this flag names just them.
-    flag: Option<&'static str>,
+    /// What can be done but to stop it.
+    advice: Option<String>,
     /// The image of which it cannot be told whether it does.
     doubt: Option<String>,
 }
@@ -85,12 +117,16 @@ impl Older {
         names.any(|name| self.definitions.contains(&name.as_str()))
     }
 
-    /// What a Deployment of its name is to this operator of these namespaces, or of all if there are none;
-    /// `None`: nothing.
-    pub(super) fn rival(&self, deployment: &Deployment, within: &[&str]) -> Option<Rival> {
+    /// What a Deployment of its name is to this operator; `None`: nothing.
+    pub(super) fn rival(&self, deployment: &Deployment, ours: &Ours<'_>) -> Option<Rival> {
         let status = deployment.status.as_ref();
         let ready = status.and_then(|status| status.ready_replicas).unwrap_or(0);
-        if ready <= 0 || self.is_elsewhere(deployment, within) {
+        let is_apart = if self.is_own {
+            self.is_apart(deployment, ours)
+        } else {
+            self.is_elsewhere(deployment, ours)
+        };
+        if ready <= 0 || is_apart {
             return None;
         }
         let choice = self.choice.as_ref();
@@ -103,25 +139,72 @@ impl Older {
             namespace: deployment.namespace().unwrap_or_default(),
             name: self.name.to_owned(),
             ready,
-            flag: choice.map(|choice| choice.flag),
+            advice: self.advice(),
             doubt,
         })
     }
 
-    /// It looks after a namespace that is none of these.
-    fn is_elsewhere(&self, deployment: &Deployment, within: &[&str]) -> bool {
+    /// The name of its Deployment, and where that is another's.
+    pub(super) fn called(&self) -> String {
+        let elsewhere = if self.is_own {
+            " of another namespace"
+        } else {
+            ""
+        };
+        format!("{}{elsewhere}", self.name)
+    }
+
+    fn advice(&self) -> Option<String> {
+        if self.is_own {
+            let both = "give each namespaces of its own with --namespace, or this one the other's lease with --own-namespace";
+            return Some(both.to_owned());
+        }
+        let flag = self.choice.as_ref()?.flag;
+        Some(format!(
+            "give it --{flag} for its other kinds of jobs alone"
+        ))
+    }
+
+    /// It is this installation, or has other namespaces or groups.
+    fn is_apart(&self, deployment: &Deployment, ours: &Ours<'_>) -> bool {
+        let container = self.container(deployment);
+        let told = |flag| container.map(|one| told(one, flag)).unwrap_or_default();
+        let there = deployment.namespace();
+        let lease = told("own-namespace").pop().or_else(|| there.clone());
+        if lease.as_ref() == Some(&ours.home.namespace) || there == ours.home.pod {
+            return true;
+        }
+        let unknown = |given: &String| given.contains("$(");
+        let namespaces = told("namespace");
+        let is_there = |one: &String| unknown(one) || ours.within.contains(&one.as_str());
+        let everywhere = ours.within.is_empty() || namespaces.is_empty();
+        let mut groups = told("api");
+        if groups.is_empty() {
+            groups.push(DEFAULT_GROUP.to_owned());
+        }
+        let is_one = |one: &String| unknown(one) || ours.groups.contains(&one.as_str());
+        !(everywhere || namespaces.iter().any(is_there)) || !groups.iter().any(is_one)
+    }
+
+    /// It looks after a namespace that is none of ours.
+    fn is_elsewhere(&self, deployment: &Deployment, ours: &Ours<'_>) -> bool {
         let container = self.container(deployment).zip(self.namespace);
         let named = container.map(|(container, flag)| values(container, flag));
         // The last one counts. What a variable stands for is known in the container only.
         let own = named.and_then(|named| named.last().copied());
-        let is_other = |own| !within.is_empty() && !within.contains(&own);
+        let is_other = |own| !ours.within.is_empty() && !ours.within.contains(&own);
         own.is_some_and(|own| !own.is_empty() && !own.contains("$(") && is_other(own))
     }
 
-    /// The container that is the operator: the one of its name, else the first.
+    /// The container that is the operator: the one of that name, else the first.
     fn container<'a>(&self, deployment: &'a Deployment) -> Option<&'a Container> {
         let pod = deployment.spec.as_ref()?.template.spec.as_ref()?;
-        let own = pod.containers.iter().find(|one| one.name == self.name);
+        let name = if self.is_own {
+            OWN_CONTAINER
+        } else {
+            self.name
+        };
+        let own = pod.containers.iter().find(|one| one.name == name);
         own.or_else(|| pod.containers.first())
     }
 }
@@ -180,6 +263,23 @@ fn values<'a>(container: &'a Container, wanted: &str) -> Vec<&'a str> {
     values
 }
 
+/// What a container of this operator is told by that flag or, without it, by its variable.
+fn told(container: &Container, flag: &str) -> Vec<String> {
+    let variable = format!("MXJOB_{}", flag.to_uppercase().replace('-', "_"));
+    let mut set = container.env.iter().flatten();
+    let set = set.find(|one| one.name == variable);
+    // What a variable stands for elsewhere is known in the container only.
+    let set = set.map(|one| one.value.as_deref().unwrap_or("$()"));
+    let mut given = values(container, flag);
+    if given.is_empty() {
+        given.extend(set);
+    }
+    let all = given.iter().flat_map(|given| given.split(','));
+    all.filter(|one| !one.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
 /// Major and minor version of an image whose tag is one, like `v1.8.1`.
 fn version(image: &str) -> Option<(u32, u32)> {
     let name = image.split('@').next()?;
@@ -209,12 +309,9 @@ impl fmt::Display for Rival {
             )?;
         }
         let stop = format!("`kubectl -n {namespace} scale deployment {name} --replicas=0`");
-        match self.flag {
+        match &self.advice {
             None => write!(f, " (stop it: {stop})"),
-            Some(flag) => write!(
-                f,
-                " (give it --{flag} for its other kinds of jobs alone, or stop it: {stop})"
-            ),
+            Some(advice) => write!(f, " ({advice}, or stop it: {stop})"),
         }
     }
 }

@@ -86,7 +86,7 @@ async fn a_definition_is_installed_with_its_conversion() {
             reviews: Counter::default(),
         };
         let started = Webhook::start(settings, &cluster.client(), listener, &stop).await;
-        started.unwrap()
+        started.unwrap().0
     };
     let webhook = start(Some(here())).await;
     let mut installed = crd();

@@ -20,6 +20,7 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use super::address::Farewell;
 use super::*;
 
 const HOST: &str = "127.0.0.1";
@@ -56,13 +57,23 @@ fn here() -> Reach {
     Reach::choose(&url, false, "").unwrap()
 }
 
+const HOUR: Duration = Duration::from_hours(1);
+
+/// It closes at once, and waits for answers as long as a test lasts.
+const AT_ONCE: Farewell = Farewell {
+    quiet: Duration::ZERO,
+    open: Duration::ZERO,
+    silence: Duration::ZERO,
+    answers: HOUR,
+};
+
 /// A server, and what is needed to talk to it.
 struct Bench {
     address: SocketAddr,
     rotation: Rotation,
     reviews: Counter,
     stop: watch::Sender<bool>,
-    answering: JoinHandle<()>,
+    answering: JoinHandle<bool>,
 }
 
 impl Bench {
@@ -71,12 +82,17 @@ impl Bench {
     }
 
     async fn start_with(review: Review, rotation: Rotation) -> Self {
+        Self::start_to_go(review, rotation, AT_ONCE).await
+    }
+
+    /// One that goes so when it is time to stop.
+    async fn start_to_go(review: Review, rotation: Rotation, farewell: Farewell) -> Self {
         let (stop, stopping) = Stop::by_hand();
         let listener = TcpListener::bind((HOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let reviews = Counter::default();
         let server = Server::new(MxRole::TABLE, review, reviews.clone(), rotation.served());
-        let answering = tokio::spawn(server.unwrap().run(listener, stopping));
+        let answering = tokio::spawn(server.unwrap().run(listener, stopping, farewell));
         Self {
             address,
             rotation,

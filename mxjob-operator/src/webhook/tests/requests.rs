@@ -248,3 +248,70 @@ async fn a_stop_waits_for_the_answer_and_for_nobody_else() {
         .unwrap();
     drop((silent, idle));
 }
+
+// contract: 11.33
+#[tokio::test]
+async fn who_still_comes_when_it_is_time_to_stop_is_answered_and_goes_elsewhere_then() {
+    let farewell = Farewell {
+        quiet: Duration::from_secs(4),
+        open: HOUR,
+        silence: HOUR,
+        answers: Duration::ZERO,
+    };
+    let rotation = rotation(here().names(), Duration::ZERO);
+    let bench = Bench::start_to_go(echo, rotation, farewell).await;
+    let mut old = bench.connect().await;
+    old.write_all(&post("{}")).await.unwrap();
+    let said = answer(&mut old).await;
+    assert_eq!((said.code, said.head.contains("connection")), (200, false));
+    let mut pool = Vec::new();
+    for _ in 0..8 {
+        pool.push(bench.connect().await);
+    }
+
+    let told = Instant::now();
+    bench.stop.send_replace(true);
+    let mut new = bench.connect().await;
+    for stream in [&mut old, &mut new] {
+        stream.write_all(&post("{}")).await.unwrap();
+        let said = answer(stream).await;
+        assert_eq!(said.code, 200);
+        assert!(said.head.contains("connection: close"), "{}", said.head);
+        assert!(is_closed(stream).await);
+    }
+    // As long as somebody comes it does not close.
+    for mut stream in pool {
+        tokio::time::sleep(farewell.quiet / 4).await;
+        stream.write_all(&post("{}")).await.unwrap();
+        assert_eq!(answer(&mut stream).await.code, 200);
+    }
+    assert!(told.elapsed() >= farewell.quiet * 2);
+    new = bench.connect().await;
+    while TcpStream::connect(bench.address).await.is_ok() {
+        // Each of these is somebody who comes.
+        tokio::time::sleep(farewell.quiet * 2).await;
+    }
+    assert!(!bench.answering.is_finished());
+    // One that has come and not asked yet may.
+    new.write_all(&post("{}")).await.unwrap();
+    assert_eq!(answer(&mut new).await.code, 200);
+    let all_answered = timeout(Duration::from_secs(5), bench.answering).await;
+    assert!(all_answered.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn it_closes_although_somebody_comes_all_the_time() {
+    let farewell = Farewell {
+        quiet: HOUR,
+        open: Duration::from_millis(100),
+        ..AT_ONCE
+    };
+    let rotation = rotation(here().names(), Duration::ZERO);
+    let bench = Bench::start_to_go(echo, rotation, farewell).await;
+    bench.stop.send_replace(true);
+    while let Ok(stream) = TcpStream::connect(bench.address).await {
+        drop(stream);
+        tokio::task::yield_now().await;
+    }
+    assert!(bench.answering.await.unwrap());
+}

@@ -54,7 +54,7 @@ fn id_of(spec: &JobSpec) -> Option<&str> {
 }
 
 fn form_message() -> String {
-    format!("must be four {ID_LETTERS}, first a letter")
+    format!("must be four {ID_LETTERS}")
 }
 
 pub(super) fn form_cel() -> Validation {
@@ -65,8 +65,7 @@ pub(super) fn form_cel() -> Validation {
         Place::Spec,
         format!(
             "!has(self.RuntimeId) || self.RuntimeId == '' || ({same}) || \
-             self.RuntimeId.matches('^[a-z][a-z0-9]{{{}}}$')",
-            LENGTH - 1
+             self.RuntimeId.matches('^[a-z0-9]{{{LENGTH}}}$')"
         ),
         format!("RuntimeId {}", form_message()),
     )
@@ -76,11 +75,7 @@ pub(super) fn form_cel() -> Validation {
 
 pub(super) fn form(job: &ListSubject<'_>) -> Vec<Problem> {
     let old = job.old.and_then(|(spec, _)| id_of(spec));
-    let fits = |id: &str| {
-        id.len() == LENGTH
-            && can_stand_in_names(id)
-            && id.starts_with(|first: char| first.is_ascii_lowercase())
-    };
+    let fits = |id: &str| id.len() == LENGTH && can_stand_in_names(id);
     let broken = id_of(job.spec).is_some_and(|id| old != Some(id) && !fits(id));
     let problem = broken.then(|| Problem::error("spec.RuntimeId", form_message()));
     problem.into_iter().collect()

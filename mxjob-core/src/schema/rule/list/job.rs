@@ -187,7 +187,7 @@ pub(super) fn chief_cel(table: &RoleTable, form: ListForm) -> Validation {
     let (chief, worker) = (cel::text(&chief), cel::text(&worker));
     let named = "has(self.terminationPolicy) && has(self.terminationPolicy.chief)";
     let there = format!(
-        "self.replicaSpecs.exists(f, {} == {chief})",
+        "(size(self.replicaSpecs) == 0 || self.replicaSpecs.exists(f, {} == {chief}))",
         role_of(table, form, "f")
     );
     let is_dist = if form.has(MODE) {
@@ -221,7 +221,11 @@ pub(super) fn chief(table: &RoleTable, form: ListForm, spec: &JobSpec) -> Vec<Pr
     let mode = spec.job_mode.as_deref().filter(|mode| !mode.is_empty());
     let mode = mode.filter(|_| form.has(MODE));
     let is_dist = mode.map_or_else(
-        || entries(spec).any(|(_, entry)| role_named(table, form, entry) == chief),
+        || {
+            let roles = entries(spec).map(|(_, entry)| role_named(table, form, entry));
+            let mut roles = roles.peekable();
+            roles.peek().is_none() || roles.any(|role| role == chief)
+        },
         |mode| mode == DIST,
     );
     let role = match named {

@@ -1,10 +1,28 @@
 //! Which Deployments count.
 
+use std::sync::LazyLock;
+
 use mxjob_core::role::apis;
 use mxjob_core::{MxRole, ReplicaRole as _};
 use serde_json::{Value, json};
 
 use super::*;
+
+/// Its lease is in one namespace, its pod in another.
+static HOME: LazyLock<Home> = LazyLock::new(|| Home {
+    namespace: "home".to_owned(),
+    pod: Some("pod".to_owned()),
+    in_pod: true,
+});
+
+/// An operator for the jobs of `kubeflow.org` in these namespaces.
+fn ours<'a>(within: &[&'a str]) -> Ours<'a> {
+    Ours {
+        within: within.to_vec(),
+        groups: vec!["kubeflow.org"],
+        home: &HOME,
+    }
+}
 
 fn older(name: &str) -> &'static Older {
     OLDER.iter().find(|older| older.name == name).unwrap()
@@ -23,7 +41,7 @@ fn deployment(name: &str, ready: &Value, containers: &Value) -> Deployment {
 fn said(name: &str, image: &str, args: &[&str]) -> Option<String> {
     let container = json!([{"name": name, "image": image, "args": args}]);
     let deployment = deployment(name, &json!(1), &container);
-    let rival = older(name).rival(&deployment, &[]);
+    let rival = older(name).rival(&deployment, &ours(&[]));
     rival.map(|rival| rival.to_string())
 }
 
@@ -34,7 +52,7 @@ fn one_of_its_kind_alone_is_a_rival_while_it_has_ready_replicas() {
         let containers =
             json!([{"name": "x", "image": "some/image", "args": ["--enable-scheme=tfjob"]}]);
         let rival = |ready| {
-            let rival = older(name).rival(&deployment(name, &ready, &containers), &[]);
+            let rival = older(name).rival(&deployment(name, &ready, &containers), &ours(&[]));
             rival.map(|rival| rival.to_string())
         };
         assert_eq!(rival(json!(0)), None);
@@ -124,7 +142,7 @@ fn the_container_of_its_name_is_the_operator_and_its_command_counts() {
         (json!([side]), true),
         (json!([]), true),
     ] {
-        let found = older(name).rival(&deployment(name, &json!(1), &containers), &[]);
+        let found = older(name).rival(&deployment(name, &json!(1), &containers), &ours(&[]));
         assert_eq!(found.is_some(), is_one, "{containers}");
     }
 }
@@ -136,10 +154,15 @@ fn only_those_that_can_look_after_jobs_of_an_api_that_is_asked_for_count() {
     for (group, wanted) in [
         (
             "kubeflow.org",
-            vec!["mx-job-operator", "mxnet-operator", "training-operator"],
+            vec![
+                "mx-job-operator",
+                "mxnet-operator",
+                "training-operator",
+                "mxjob-operator",
+            ],
         ),
-        ("fioravanzo.org", vec!["mx-job-operator"]),
-        ("mxnet.mlkube.io", vec!["mx-job-operator"]),
+        ("fioravanzo.org", vec!["mx-job-operator", "mxjob-operator"]),
+        ("mxnet.mlkube.io", vec!["mx-job-operator", "mxjob-operator"]),
     ] {
         let apis: Vec<_> = all
             .iter()
@@ -166,7 +189,7 @@ fn one_that_looks_after_another_namespace_is_none() {
     let found = |name: &str, args: &[&str], within: &[&str]| {
         let container = json!([{"name": name, "image": "x:v1.8.0", "args": args}]);
         let one = deployment(name, &json!(1), &container);
-        older(name).rival(&one, within).is_some()
+        older(name).rival(&one, &ours(within)).is_some()
     };
     for name in ["mxnet-operator", "training-operator"] {
         let found = |args: &[&str], within: &[&str]| found(name, args, within);
@@ -176,4 +199,73 @@ fn one_that_looks_after_another_namespace_is_none() {
         assert!(found(&["--namespace=$(WHERE)"], &["lab"]));
     }
     assert!(found("mx-job-operator", &["--namespace=other"], &["lab"]));
+}
+
+// contract: 12.30
+#[test]
+fn another_installation_is_a_rival_if_it_is_elsewhere_and_for_the_same_jobs() {
+    let found = |namespace: &str, args: &[&str], env: Value| {
+        let sidecar = json!({"name": "proxy", "image": "y", "args": ["--namespace=third"]});
+        let operator = json!({"name": "operator", "image": "x", "args": args, "env": env});
+        let mut one = deployment("mxjob-operator", &json!(1), &json!([sidecar, operator]));
+        one.metadata.namespace = Some(namespace.to_owned());
+        older("mxjob-operator").rival(&one, &ours(&["lab", "more"]))
+    };
+    let none = json!([]);
+    let wanted = "Deployment mxjob-operator in namespace away, ready replicas: 1 (give each namespaces of its own with \
+         --namespace, or this one the other's lease with --own-namespace, or stop it: `kubectl -n away scale deployment \
+         mxjob-operator --replicas=0`)";
+    let rival = found("away", &[], none.clone()).unwrap();
+    assert_eq!(rival.to_string(), wanted);
+    // Others of the same installation: its lease, or its pod, is where ours is.
+    for (namespace, args) in [
+        ("home", [].as_slice()),
+        ("pod", &[]),
+        ("pod", &["--own-namespace=third"]),
+        ("away", &["--own-namespace=home"]),
+    ] {
+        assert_eq!(
+            found(namespace, args, none.clone()),
+            None,
+            "{namespace} {args:?}"
+        );
+    }
+    for (args, is_one) in [
+        (["--namespace=other,third", "--api=kubeflow.org"], false),
+        (["--namespace=other,lab", "--api=kubeflow.org"], true),
+        (["--namespace=lab", "--namespace=third"], true),
+        (["--namespace=third", "--namespace=other"], false),
+        (["--namespace=", "--api=kubeflow.org"], true),
+        (["--namespace=lab", "--api=fioravanzo.org"], false),
+        (
+            ["--namespace=lab", "--api=fioravanzo.org,kubeflow.org"],
+            true,
+        ),
+        (["--namespace=lab", "--api=$(APIS)"], true),
+    ] {
+        assert_eq!(
+            found("away", &args, none.clone()).is_some(),
+            is_one,
+            "{args:?}"
+        );
+    }
+    let field = json!({"fieldRef": {"fieldPath": "metadata.namespace"}});
+    for (env, is_one) in [
+        (json!({"name": "MXJOB_NAMESPACE", "value": "third"}), false),
+        (json!({"name": "MXJOB_NAMESPACE", "value": "lab"}), true),
+        (json!({"name": "MXJOB_NAMESPACE", "valueFrom": field}), true),
+        (
+            json!({"name": "MXJOB_API", "value": "fioravanzo.org"}),
+            false,
+        ),
+        (
+            json!({"name": "MXJOB_OWN_NAMESPACE", "value": "home"}),
+            false,
+        ),
+    ] {
+        assert_eq!(found("away", &[], json!([env])).is_some(), is_one, "{env}");
+    }
+    // A flag goes before its variable.
+    let variable = json!([{"name": "MXJOB_NAMESPACE", "value": "third"}]);
+    assert!(found("away", &["--namespace", "lab"], variable).is_some());
 }
