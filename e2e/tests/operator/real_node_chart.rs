@@ -11,10 +11,11 @@ use e2e::deadline::{Seen, until};
 use e2e::node::{self, RealNode};
 use e2e::{ControlPlane, Controllers};
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::ResourceExt as _;
-use kube::api::{Api, ListParams, PostParams};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot::{self, error::TryRecvError};
@@ -205,10 +206,11 @@ async fn on_a_real_node_helm_installs_upgrades_and_ends_and_a_job_learns_meanwhi
     let reads = Reads::begin(&bench);
     release.call("upgrade", "second").await?;
     release.only("second").await?;
-    reads
-        .end()
-        .await
-        .context("read at v1beta1 while the operators changed")?;
+    let read = reads.end().await;
+    let read = read.context("read at v1beta1 while the operators changed");
+    if read.is_err() {
+        return read.context(logs(&plane, &node).await?);
+    }
     let after = pods(&bench).await?;
     let phase = bench
         .jobs
@@ -234,6 +236,8 @@ async fn on_a_real_node_helm_installs_upgrades_and_ends_and_a_job_learns_meanwhi
         .await
         .context(logs(&plane, &node).await?)?;
     converts(&bench).await.context(logs(&plane, &node).await?)?;
+    let lost = loses_the_lease(&bench).await;
+    lost.context(logs(&plane, &node).await?)?;
 
     release.helm(&["uninstall", "mxjob", "--wait"]).await?;
     until("no Deployment", PATIENCE, || async {
@@ -302,4 +306,29 @@ async fn converts(bench: &Bench) -> Result<()> {
         .create(&only_try, &serde_json::from_value(new)?)
         .await?;
     Ok(())
+}
+
+/// The leader ends by itself, and no conversion with it.
+async fn loses_the_lease(bench: &Bench) -> Result<()> {
+    let restarts = || async {
+        let pods: Api<Pod> = Api::namespaced(bench.client.clone(), NAMESPACE);
+        let all = pods.list(&ListParams::default()).await?;
+        let statuses = all.iter().filter_map(|pod| pod.status.as_ref());
+        let containers = statuses.flat_map(|status| status.container_statuses.iter().flatten());
+        anyhow::Ok(containers.map(|one| one.restart_count).sum::<i32>())
+    };
+    let before = restarts().await?;
+    let reads = Reads::begin(bench);
+    let leases: Api<Lease> = Api::namespaced(bench.client.clone(), NAMESPACE);
+    let changes = json!({"spec": {"holderIdentity": "nobody-we-know"}});
+    let how = PatchParams::default();
+    leases
+        .patch("mxjob-operator", &how, &Patch::Merge(changes))
+        .await?;
+    until("the leader to be started again", PATIENCE, || async {
+        Ok(restarts().await? > before)
+    })
+    .await?;
+    let read = reads.end().await;
+    read.context("read at v1beta1 while the leader ended by itself")
 }

@@ -47,7 +47,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub(crate) use args::{LogFormat, OperatorArgs};
-pub(crate) use stop::Stop;
+pub(crate) use stop::{Stop, Why};
 
 pub(crate) use args::{namespace, object_name};
 pub(crate) use server::is_nowhere;
@@ -102,7 +102,7 @@ enum OperatorError {
     Crd(#[from] crd::CrdError),
     /// Another operator may look after the jobs by now.
     #[error(
-        "this operator has lost the lease, {0}: it ends at once, and begins anew when it is started again"
+        "this operator has lost the lease, {0}: it does nothing more, and begins anew when it is started again"
     )]
     Lost(Loss),
 }
@@ -113,18 +113,15 @@ pub(crate) fn run(args: &OperatorArgs, apis: &[&'static RoleTable]) -> ExitCode 
     telemetry::start(args.log_format);
     let wanted = |table: &&&'static RoleTable| args.api.iter().any(|one| one == table.crd.group);
     let apis: Vec<_> = apis.iter().filter(wanted).copied().collect();
-    let code = match block_on(args, &apis) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tracing::error!("{error}");
-            ExitCode::FAILURE
-        }
-    };
+    let code = block_on(args, &apis).unwrap_or_else(|error| {
+        tracing::error!("{error}");
+        ExitCode::FAILURE
+    });
     telemetry::end();
     code
 }
 
-fn block_on(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(), OperatorError> {
+fn block_on(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<ExitCode, OperatorError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
@@ -133,8 +130,11 @@ fn block_on(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(), Oper
     result
 }
 
-async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(), OperatorError> {
-    let stop = Stop::on_signals()?;
+async fn operate(
+    args: &OperatorArgs,
+    apis: &[&'static RoleTable],
+) -> Result<ExitCode, OperatorError> {
+    let (ends, stop) = Stop::on_signals()?;
     let accelerators = Arc::new(args.config.load()?);
     let shared = Arc::new(Shared::new(World::new(apis, &args.namespace)));
     let metrics = Metrics::new(apis);
@@ -148,7 +148,7 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
     let clients = client::connect(flag, &me, &throttle, &metrics, &gate).await?;
     tokio::select! {
         checked = takeover::check(&clients.open, apis, &args.namespace, &home, args.force_takeover) => checked?,
-        () = stop.due() => return Ok(()),
+        () = stop.due() => return Ok(ExitCode::SUCCESS),
     }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), identity = %me, apis = ?args.api, namespaces = ?args.namespace, "mxjob operator starts");
     let started = hook.map(|hook| hook.start(args, &home, &metrics, &clients.open, &stop));
@@ -170,7 +170,10 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
     let outcome = work.run(&clients, &leadership, installer, webhook).await;
     let all_answered = outcome.as_ref().copied().unwrap_or(true);
     leadership.give_back(all_answered).await;
-    outcome?;
+    if let Err(error) = &outcome {
+        tracing::error!("{error}");
+        ends.send_replace(Some(Why::Fails));
+    }
     // The next one leads already.
     if let Some(answering) = answering
         && !answering.await.unwrap_or(true)
@@ -178,7 +181,7 @@ async fn operate(args: &OperatorArgs, apis: &[&'static RoleTable]) -> Result<(),
         tracing::warn!("not every conversion was answered");
     }
     tracing::info!("mxjob operator has stopped");
-    Ok(())
+    Ok(ExitCode::from(u8::from(outcome.is_err())))
 }
 
 /// Stands for election, if there is to be one.

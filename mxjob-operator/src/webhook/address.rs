@@ -17,28 +17,37 @@ const SERVICE_PORT: i32 = 443;
 /// Until proxies of nodes and API servers know that the pod is no longer ready: when the last one has come. The
 /// operator stops within 5 s then, and always within the 15 s that its pod is given.
 const FAREWELL: Farewell = Farewell {
+    unnoticed: Duration::from_secs(7),
     quiet: Duration::from_secs(3),
     open: Duration::from_secs(8),
     silence: Duration::from_secs(1),
+    new: Duration::from_secs(4),
     answers: Duration::from_secs(4),
 };
 /// Of an address nobody is told that it is gone.
 const AT_ONCE: Farewell = Farewell {
+    unnoticed: Duration::ZERO,
     quiet: Duration::ZERO,
     open: Duration::ZERO,
     silence: Duration::ZERO,
+    new: Duration::ZERO,
     answers: Duration::from_secs(1),
 };
 
 /// How a webhook goes when it is time to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Farewell {
+    /// When nobody has told it to go, so long until the three probes have failed, two seconds apart, that
+    /// tell the others.
+    pub(super) unnoticed: Duration,
     /// It closes when so long nobody has come,
     pub(super) quiet: Duration,
     /// or at the latest after this.
     pub(super) open: Duration,
-    /// So long after that a connection may rest: who has just come is about to ask.
+    /// So long after that a connection may rest,
     pub(super) silence: Duration,
+    /// and so long after it has come: its client is about to ask, however slow its machine is.
+    pub(super) new: Duration,
     /// So long then the answers under way are waited for.
     pub(super) answers: Duration,
 }

@@ -21,7 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -29,7 +29,7 @@ use tokio_rustls::rustls::crypto::ring;
 use super::Review;
 use super::address::{Farewell, PATH};
 use super::identity::{IdentityError, Served};
-use crate::controller::Stop;
+use crate::controller::{Stop, Why};
 
 /// The apiserver sends a whole list at once: 1,000 jobs of 50 KB are 50 MB, and a list that does not
 /// fit cannot be read at all. More than that in one list is a case for pages.
@@ -111,7 +111,7 @@ impl Server {
         let heard = comes.clone();
         let last = move |mut answer: Response| {
             if is_last.is_due() {
-                heard.send_replace(Instant::now());
+                note(&heard);
                 let close = HeaderValue::from_static("close");
                 answer.headers_mut().insert(header::CONNECTION, close);
             }
@@ -124,23 +124,27 @@ impl Server {
         }
         let (silence, silent) = Stop::by_hand();
         let mut connections = JoinSet::new();
-        loop {
+        let why = loop {
             tokio::select! {
-                () = stop.due() => break,
+                why = stop.why() => break why,
                 stream = next(&listener) => {
-                    connections.spawn(self.clone().attend(stream, silent.clone()));
+                    connections.spawn(self.clone().attend(stream, farewell.new, silent.clone()));
                 }
                 Some(_) = connections.join_next() => {}
             }
-        }
-        comes.send_replace(Instant::now());
-        let latest = Instant::now() + farewell.open;
+        };
+        let known = match why {
+            Why::Told => Instant::now(),
+            Why::Fails => Instant::now() + farewell.unnoticed,
+        };
+        comes.send_replace(known);
+        let latest = known + farewell.open;
         loop {
             let closes = latest.min(*came.borrow() + farewell.quiet);
             // Who is there already is let in before it closes.
             if let Ok(stream) = timeout_at(closes, next(&listener)).await {
-                comes.send_replace(Instant::now());
-                connections.spawn(self.clone().attend(stream, silent.clone()));
+                note(&comes);
+                connections.spawn(self.clone().attend(stream, farewell.new, silent.clone()));
             } else if latest.min(*came.borrow() + farewell.quiet) <= Instant::now() {
                 break;
             }
@@ -150,36 +154,46 @@ impl Server {
         if timeout(farewell.silence, over.as_mut()).await.is_ok() {
             return true;
         }
-        silence.send_replace(true);
+        silence.send_replace(Some(Why::Told));
         timeout(farewell.answers, over).await.is_ok()
     }
 
-    async fn attend(self, stream: TcpStream, silent: Stop) {
+    async fn attend(self, stream: TcpStream, new: Duration, silent: Stop) {
+        let was_new = Instant::now() + new;
+        let mut cut = pin!(async {
+            silent.due().await;
+            sleep_until(was_new).await;
+        });
         let mut first = [0];
         let spoken = tokio::select! {
             biased;
             spoken = timeout(HANDSHAKE, stream.peek(&mut first)) => spoken,
-            () = silent.due() => return,
+            () = cut.as_mut() => return,
         };
         if let Ok(Ok(1)) = spoken
             && first != [TLS_HANDSHAKE]
         {
-            return converse(stream, plainly(), &silent).await;
+            return converse(stream, plainly(), cut).await;
         }
         // Of nothing at all the handshake says that it is the end.
         let greeted = match spoken {
             Ok(_) => tokio::select! {
                 greeted = timeout(HANDSHAKE, self.tls.accept(stream)) => greeted,
-                () = silent.due() => return,
+                () = cut.as_mut() => return,
             },
             Err(too_slow) => Err(too_slow),
         };
         match greeted {
-            Ok(Ok(stream)) => converse(stream, self.routes, &silent).await,
+            Ok(Ok(stream)) => converse(stream, self.routes, cut).await,
             Ok(Err(error)) => tracing::debug!(%error, "a client of the webhook has gone"),
             Err(_) => tracing::debug!("a client of the webhook was too slow"),
         }
     }
+}
+
+/// Somebody comes now.
+fn note(comes: &watch::Sender<Instant>) {
+    comes.send_modify(|last| *last = Instant::now().max(*last));
 }
 
 /// The next client.
@@ -216,8 +230,8 @@ fn plainly() -> Router {
     })
 }
 
-/// HTTP/1.1 on a connection, until it ends or, after the answer that is being given, it is time for silent ones to.
-async fn converse<S>(stream: S, routes: Router, silent: &Stop)
+/// HTTP/1.1 on a connection, until it ends or, after the answer that is being given, it is cut.
+async fn converse<S>(stream: S, routes: Router, cut: impl Future<Output = ()>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -227,7 +241,7 @@ where
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = silent.due() => {
+        () = cut => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

@@ -22,6 +22,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::address::Farewell;
 use super::*;
+use crate::controller::Why;
 
 const HOST: &str = "127.0.0.1";
 
@@ -61,9 +62,11 @@ const HOUR: Duration = Duration::from_hours(1);
 
 /// It closes at once, and waits for answers as long as a test lasts.
 const AT_ONCE: Farewell = Farewell {
+    unnoticed: Duration::ZERO,
     quiet: Duration::ZERO,
     open: Duration::ZERO,
     silence: Duration::ZERO,
+    new: Duration::ZERO,
     answers: HOUR,
 };
 
@@ -72,7 +75,7 @@ struct Bench {
     address: SocketAddr,
     rotation: Rotation,
     reviews: Counter,
-    stop: watch::Sender<bool>,
+    stop: watch::Sender<Option<Why>>,
     answering: JoinHandle<bool>,
 }
 

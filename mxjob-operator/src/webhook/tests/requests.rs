@@ -234,7 +234,7 @@ async fn a_stop_waits_for_the_answer_and_for_nobody_else() {
     asking.write_all(&post("{}")).await.unwrap();
     let begun = tokio::task::spawn_blocking(move || begun.recv());
     begun.await.unwrap().unwrap();
-    bench.stop.send_replace(true);
+    bench.stop.send_replace(Some(Why::Told));
     // Whoever comes now finds nobody.
     while TcpStream::connect(bench.address).await.is_ok() {
         tokio::task::yield_now().await;
@@ -253,9 +253,11 @@ async fn a_stop_waits_for_the_answer_and_for_nobody_else() {
 #[tokio::test]
 async fn who_still_comes_when_it_is_time_to_stop_is_answered_and_goes_elsewhere_then() {
     let farewell = Farewell {
+        unnoticed: Duration::ZERO,
         quiet: Duration::from_secs(4),
         open: HOUR,
         silence: HOUR,
+        new: Duration::ZERO,
         answers: Duration::ZERO,
     };
     let rotation = rotation(here().names(), Duration::ZERO);
@@ -270,7 +272,7 @@ async fn who_still_comes_when_it_is_time_to_stop_is_answered_and_goes_elsewhere_
     }
 
     let told = Instant::now();
-    bench.stop.send_replace(true);
+    bench.stop.send_replace(Some(Why::Told));
     let mut new = bench.connect().await;
     for stream in [&mut old, &mut new] {
         stream.write_all(&post("{}")).await.unwrap();
@@ -308,10 +310,54 @@ async fn it_closes_although_somebody_comes_all_the_time() {
     };
     let rotation = rotation(here().names(), Duration::ZERO);
     let bench = Bench::start_to_go(echo, rotation, farewell).await;
-    bench.stop.send_replace(true);
+    bench.stop.send_replace(Some(Why::Told));
     while let Ok(stream) = TcpStream::connect(bench.address).await {
         drop(stream);
         tokio::task::yield_now().await;
     }
     assert!(bench.answering.await.unwrap());
+}
+
+// contract: 11.33
+#[tokio::test]
+async fn who_came_just_before_it_closed_may_still_ask() {
+    let farewell = Farewell {
+        new: HOUR,
+        answers: HOUR,
+        ..AT_ONCE
+    };
+    let rotation = rotation(here().names(), Duration::ZERO);
+    let bench = Bench::start_to_go(echo, rotation, farewell).await;
+    let mut silent = TcpStream::connect(bench.address).await.unwrap();
+    let mut new = bench.connect().await;
+    bench.stop.send_replace(Some(Why::Told));
+    while TcpStream::connect(bench.address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    new.write_all(&post("{}")).await.unwrap();
+    assert_eq!(answer(&mut new).await.code, 200);
+    assert!(is_closed(&mut new).await);
+    assert!(!bench.answering.is_finished());
+    silent.shutdown().await.unwrap();
+    assert!(bench.answering.await.unwrap());
+}
+
+// contract: 11.33
+#[tokio::test]
+async fn one_that_ends_by_itself_answers_until_that_is_known() {
+    let farewell = Farewell {
+        unnoticed: HOUR,
+        ..AT_ONCE
+    };
+    let rotation = rotation(here().names(), Duration::ZERO);
+    let bench = Bench::start_to_go(echo, rotation, farewell).await;
+    bench.stop.send_replace(Some(Why::Fails));
+    for _ in 0..3 {
+        let mut stream = bench.connect().await;
+        stream.write_all(&post("{}")).await.unwrap();
+        let said = answer(&mut stream).await;
+        assert_eq!(said.code, 200);
+        assert!(said.head.contains("connection: close"), "{}", said.head);
+    }
+    assert!(!bench.answering.is_finished());
 }
