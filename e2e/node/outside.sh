@@ -33,7 +33,9 @@ for stale in $(find "${folder%/*}" -maxdepth 1 -name 'mxjob-e2e-node-*' -mmin +1
 done
 exec 7<&-
 
-ip link add mxbr0 type bridge &&
+# A bridge without a hardware address of its own takes the lowest of its ports': with each pod that comes or
+# goes it may be another, and the pods lose the node until they have asked for it again, half a minute later.
+ip link add mxbr0 address 02:00:0a:62:00:01 type bridge &&
     ip address add 10.98.0.1/16 dev mxbr0 &&
     ip address add 10.96.0.1/32 dev mxbr0 &&
     ip link set mxbr0 up &&
