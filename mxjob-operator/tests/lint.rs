@@ -304,7 +304,19 @@ fn an_alias_bomb() {
     let bomb = format!("a: &a [x,x,x,x,x,x,x,x,x]\n{lines}");
     assert_told(
         bomb,
-        "job.yaml:6:14: error: too large or too deep, or its aliases are (250000 values at most)\n0 jobs: 1 error\nexit code 1",
+        "job.yaml:6:14: error: too large, with its aliases expanded: 250000 values at most\n0 jobs: 1 error\nexit code 1",
+    );
+}
+
+#[test]
+fn a_file_that_is_nested_too_deep() {
+    let told = "error: nested too deep: 64 levels at most\n0 jobs: 1 error\nexit code 1";
+    let flow = format!("a: {}{}", "[".repeat(80), "]".repeat(80));
+    assert_told(flow, &format!("job.yaml:1:67: {told}"));
+    let levels = (0..80).map(|level| format!("{}a:\n", " ".repeat(level)));
+    assert_told(
+        levels.collect::<String>(),
+        &format!("job.yaml:65:65: {told}"),
     );
 }
 

@@ -220,8 +220,10 @@ impl Older {
             .partition(|leaf| leaf.section() == REST);
         let mut content = sections::take(table, self.version(), object);
         let of_status = held::take_status(&mut content);
-        if let Self::V1Alpha1 { uid, .. } = self {
-            runtime_id::hide(uid, &mut content);
+        if let Self::V1Alpha1 { uid, .. } = self
+            && held.origin == Version::V1Alpha1
+        {
+            runtime_id::fill(uid, &mut content);
         }
         self.fill(table, &mut content);
         let mut v1 = self.up(table, &content);
@@ -273,7 +275,7 @@ impl Older {
         if let Self::V1Alpha1 { uid, .. } = self
             && held.origin == Version::V1Alpha1
         {
-            runtime_id::show(uid, &mut content);
+            runtime_id::fill(uid, &mut content);
         }
         let rest = rest_of(Version::V1, rest);
         sections::put(table, self.version(), content, object);

@@ -15,9 +15,9 @@ const ALL: u64 = 36;
 pub(crate) const LENGTH: usize = 4;
 
 /// The `RuntimeId` that follows from a job's uid: the 64-bit FNV-1a hash of the uid's bytes, written
-/// from its low end, first one of the 26 letters, then three of the letters and digits. A uid never
-/// changes, so nothing has to be stored before the first pod is there. Names in clusters are made of
-/// it: the function must stay as it is.
+/// from its low end, first one of the 26 letters, then three of the letters and digits. The API server
+/// gives an object its uid before it is converted to be stored, so the id is stored with it, before any
+/// pod is there. Objects may have been stored without: the function must stay as it is.
 pub(super) fn of(uid: &str) -> String {
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let mut hash = uid.bytes().fold(0xcbf2_9ce4_8422_2325, hash);
@@ -30,8 +30,8 @@ pub(super) fn of(uid: &str) -> String {
     (0..LENGTH).map(digit).collect()
 }
 
-/// Shows it where the user has given none.
-pub(super) fn show(uid: &str, content: &mut Sections) {
+/// Writes it where none is given.
+pub(super) fn fill(uid: &str, content: &mut Sections) {
     if let Some(spec) = fields_mut(content, SPEC).filter(|_| !uid.is_empty())
         && given(spec.get(KEY)).is_none()
     {
@@ -39,17 +39,7 @@ pub(super) fn show(uid: &str, content: &mut Sections) {
     }
 }
 
-/// Takes it away: what follows from the uid is not held.
-pub(super) fn hide(uid: &str, content: &mut Sections) {
-    if let Some(spec) = fields_mut(content, SPEC) {
-        let follows = |id: &Value| !uid.is_empty() && *id == of(uid).as_str();
-        if given(spec.get(KEY)).is_none_or(follows) {
-            spec.shift_remove(KEY);
-        }
-    }
-}
-
-/// The one that the user has given.
+/// The one that is given.
 pub(super) fn given(id: Option<&Value>) -> Option<&Value> {
     id.filter(|id| !id.is_null() && **id != "")
 }

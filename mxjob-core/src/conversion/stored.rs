@@ -98,7 +98,7 @@ fn filled(table: &RoleTable, object: &Value) -> Option<Value> {
     fields(&content, SPEC)?;
     older.fill(table, &mut content);
     if let Older::V1Alpha1 { uid, .. } = &older {
-        runtime_id::show(uid, &mut content);
+        runtime_id::fill(uid, &mut content);
     }
     sections::put(table, version, content, &mut object);
     object.remove(SPEC).filter(|filled| filled != before)

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use k8s_openapi::api::batch::v1::{Job, JobStatus};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 
-use super::observed::{attempt, controller, is_labelled};
+use super::observed::{attempt, container, controller, is_labelled};
 use super::{Exit, PodPhase, PodView};
 use crate::role::RoleTable;
 use crate::wiring::labels;
@@ -53,6 +54,7 @@ impl BatchView {
             left_over: false,
             stopped,
             bare: false,
+            image: spec.and_then(|spec| image(&spec.template, container(meta, table))),
             claimed: labels::is_claimed(meta),
             labelled: labels::is_marked(meta, table) && is_labelled(meta, table),
             attempt: attempt(meta),
@@ -166,6 +168,13 @@ impl BatchView {
             ..job
         }
     }
+}
+
+/// What the replica's container runs.
+pub(super) fn image(template: &PodTemplateSpec, container: &str) -> Option<String> {
+    let containers = &template.spec.as_ref()?.containers;
+    let main = containers.iter().find(|one| one.name == container)?;
+    main.image.clone()
 }
 
 /// A pod whose Job is not seen; `None`: it has none.

@@ -17,6 +17,8 @@ pub(super) struct Draft<'a> {
     pub(super) status: JobStatus,
     pub(super) actions: Vec<Action>,
     pub(super) events: Vec<Event>,
+    /// Names and images of what goes, where the image is known.
+    pub(super) images: Vec<(String, String)>,
     wake_at: Option<Timestamp>,
 }
 
@@ -29,6 +31,7 @@ impl<'a> Draft<'a> {
             status,
             actions: Vec::new(),
             events: Vec::new(),
+            images: Vec::new(),
             wake_at: None,
         }
     }
@@ -62,6 +65,11 @@ impl<'a> Draft<'a> {
 
     pub(super) fn delete_pod(&mut self, pod: &PodView) {
         if !pod.deleting {
+            let image = pod
+                .image
+                .iter()
+                .map(|image| (pod.name.clone(), image.clone()));
+            self.images.extend(image);
             self.actions.push(Action::DeletePod(Target::of(pod)));
         }
     }

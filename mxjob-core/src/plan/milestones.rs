@@ -1,8 +1,9 @@
 //! What has become of a job's replicas, for an API that shows it: the ten newest.
 
+use super::batch::image;
 use super::draft::Draft;
 use crate::api::v1::{ConditionType, JobStatus, Milestone, ReplicaStatus};
-use crate::job::{Replica, Spec};
+use crate::job::{Replica, RoleSpec, Spec};
 use crate::wiring::names;
 
 /// How many are kept.
@@ -21,6 +22,10 @@ pub(super) fn note(draft: &mut Draft<'_>) {
     news.extend(recovering(draft).map(|why| ("Recovering", why)));
     let removed = replaced(draft, spec);
     news.extend(removed.map(|name| ("RemovingDeadMember", format!("removing dead member {name}"))));
+    let known = &draft.status.milestones;
+    let upgraded = upgraded(draft, spec).map(|what| format!("upgrading cluster member {what}"));
+    let upgraded = upgraded.filter(|told| !known.iter().any(|one| one.reason == *told));
+    news.extend(upgraded.map(|told| ("Upgrading", told)));
     let newest = draft.status.milestones.last().map(|one| one.kind.as_str());
     let newest = news.last().map(|(kind, _)| *kind).or(newest);
     if all_run(&draft.status, spec) && newest != Some(READY) {
@@ -84,6 +89,20 @@ fn replaced<'a>(draft: &'a Draft<'_>, spec: &'a Spec) -> impl Iterator<Item = St
     spec.replicas()
         .filter(is_replaced)
         .map(|replica| names::replica(draft.job, replica))
+}
+
+/// Whose place is taken by one of another image: a template that was edited before there were rules.
+fn upgraded<'a>(draft: &'a Draft<'_>, spec: &'a Spec) -> impl Iterator<Item = String> {
+    let goes = move |name: &str| draft.images.iter().find(|(gone, _)| gone == name);
+    let of_role = move |role: &'a RoleSpec| {
+        let image = image(&role.template, role.container(draft.job.table));
+        let image = image.unwrap_or_default();
+        role.replicas().filter_map(move |replica| {
+            let (name, old) = goes(&names::replica(draft.job, replica))?;
+            (*old != image).then(|| format!("{name} version to {image}"))
+        })
+    };
+    spec.roles.iter().flat_map(of_role)
 }
 
 /// Every replica runs, or has done its work.

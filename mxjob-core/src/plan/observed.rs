@@ -47,6 +47,8 @@ pub struct PodView {
     pub stopped: bool,
     /// It is such a Job whose pod lacks labels, or runs and is not seen for want of them.
     pub bare: bool,
+    /// Image of its replica's container, of such a Job.
+    pub image: Option<String>,
     /// Its labels say that it is of a job that could give it that name. The operator sees such an object
     /// without trying to create its own.
     pub claimed: bool,
@@ -266,6 +268,7 @@ impl PodView {
             left_over: false,
             stopped: false,
             bare: false,
+            image: None,
             claimed: labels::is_claimed(meta),
             labelled: is_labelled(meta, table),
             attempt: attempt(meta),
@@ -325,7 +328,7 @@ fn waiting(status: &PodStatus) -> Option<(String, Option<Timestamp>)> {
 }
 
 /// Name of the container in which the pod's work runs: its role's own, or that of the set.
-fn container(meta: &ObjectMeta, table: &RoleTable) -> &'static str {
+pub(super) fn container(meta: &ObjectMeta, table: &RoleTable) -> &'static str {
     let labels = meta.labels.as_ref();
     let role = labels
         .and_then(|labels| labels.get(labels::ROLE))

@@ -200,7 +200,8 @@ fn a_job_made_at_v1alpha1_is_known_by_it_also_when_nothing_is_lost() {
         "terminationPolicy": {"chief": {"replicaName": "WORKER", "replicaIndex": 0}},
     });
     let stored = to(Version::V1, &object(Version::V1Alpha1, spec.clone()));
-    let held = json!({"origin": "v1alpha1", "rest": {}});
+    let id = json!({"path": ["spec", "RuntimeId"], "is": "e9c9"});
+    let held = json!({"origin": "v1alpha1", "rest": {"v1alpha1": [id]}});
     assert_eq!(annotation(&stored), Some(held));
     let mut shown = spec;
     shown["RuntimeId"] = json!("e9c9");
@@ -209,7 +210,7 @@ fn a_job_made_at_v1alpha1_is_known_by_it_also_when_nothing_is_lost() {
 
 // contract: 12.14
 #[test]
-fn a_runtime_id_is_shown_and_not_held_unless_it_is_the_users_own() {
+fn a_runtime_id_is_stored_with_the_job() {
     let list = json!([{"template": template("i")}]);
     let alpha = |id: Value| {
         let mut job = object(Version::V1Alpha1, json!({ "replicaSpecs": list }));
@@ -229,17 +230,26 @@ fn a_runtime_id_is_shown_and_not_held_unless_it_is_the_users_own() {
         assert_eq!(stored, plain);
         assert_eq!(id(&stored), "e9c9");
     }
-    assert!(!held(&plain).contains("RuntimeId"), "{}", held(&plain));
+    assert!(held(&plain).contains("e9c9"), "{}", held(&plain));
 
     let own = to(Version::V1, &alpha(json!("ab12")));
     assert_eq!(id(&own), "ab12");
-    for (stored, wanted) in [(&plain, "vri6"), (&own, "ab12")] {
+    // One that was stored without follows from the uid until it is written again.
+    let mut bare = plain.clone();
+    let mut without = annotation(&plain).unwrap();
+    let leaves = without["rest"]["v1alpha1"].as_array_mut().unwrap();
+    leaves.retain(|leaf| leaf["path"] != json!(["spec", "RuntimeId"]));
+    bare["metadata"]["annotations"][CONVERSION_ANNOTATION] = json!(without.to_string());
+    let view = to(Version::V1Alpha1, &bare);
+    assert_eq!(view["spec"]["RuntimeId"], "e9c9");
+    assert_eq!(to(Version::V1, &view), plain);
+    for (stored, wanted) in [(&plain, "e9c9"), (&own, "ab12"), (&bare, "vri6")] {
         // Out of a backup, or a copy.
         let mut elsewhere = stored.clone();
         elsewhere["metadata"]["uid"] = json!("u-2");
         assert_eq!(id(&elsewhere), wanted);
     }
-    let mut manifest = plain.clone();
+    let mut manifest = bare.clone();
     manifest["metadata"].as_object_mut().unwrap().remove("uid");
     assert_eq!(id(&manifest), Value::Null);
     let map = json!({"mxReplicaSpecs": {"Worker": {"template": template("i")}}});

@@ -1,6 +1,7 @@
 //! The status of jobs of the oldest group: phases, a ring of ten conditions, and a pause.
 
 use crate::mlkube::{MLKUBE, dist, world};
+use crate::mlkube_batch::{Life, ended, pod};
 use crate::support::{MX, World};
 use mxjob_core::api::v1::{JobStatus, Milestone};
 use mxjob_core::plan::{Action, Observed, Plan, plan};
@@ -87,6 +88,38 @@ fn another_size_is_told_up_and_down() {
         let reason = format!("Current cluster size: {had}, desired cluster size: {wanted}");
         let last = all.len() - 2;
         assert_eq!(all[last..], [one(kind, &reason), one("Ready", "")]);
+    }
+}
+
+// contract: 12.27
+// promise: P49
+// promise: P51
+#[test]
+fn a_member_that_is_made_anew_with_another_image_is_told_as_an_upgrade() {
+    for (had, upgrades) in [("some/image:0", 1), ("some/image", 0)] {
+        let mut life = Life::running();
+        let batch = &mut life.batch[4];
+        let name = batch.metadata.name.clone().unwrap();
+        let template = &mut batch.spec.as_mut().unwrap().template;
+        template.spec.as_mut().unwrap().containers[0].image = Some(had.to_owned());
+        let failed = json!({"failed": 7, "conditions": [
+            {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]});
+        batch.status = serde_json::from_value(failed).unwrap();
+        life.pods[4] = pod(&life.batch[4], 1, &ended(137, "Error"));
+        for _ in 0..3 {
+            life.plan();
+        }
+        let told = life.job.status.milestones.iter();
+        let told: Vec<_> = told.map(|told| one(&told.kind, &told.reason)).collect();
+        let removed = one(
+            "RemovingDeadMember",
+            &format!("removing dead member {name}"),
+        );
+        assert!(told.contains(&removed), "{told:?}");
+        let why = format!("upgrading cluster member {name} version to some/image");
+        let news = told.iter().filter(|told| **told == one("Upgrading", &why));
+        assert_eq!(news.count(), upgrades, "{told:?}");
+        assert!(upgrades > 0 || told.iter().all(|(kind, _)| kind != "Upgrading"));
     }
 }
 

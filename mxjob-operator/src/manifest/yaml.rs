@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Location, MessageFormatter as _, Spanned, UserMessageFormatter};
 
 use super::document::Position;
@@ -78,6 +79,8 @@ fn items(mut node: Node) -> Result<Vec<Node>, Node> {
 
 /// Most values in a file, aliases expanded: a job of all roles has a few thousand.
 const MAX_VALUES: usize = 250_000;
+/// Most lists and mappings in each other: a job has a dozen.
+const MAX_DEPTH: usize = 64;
 
 /// As kubectl reads YAML: 0644 is octal, yes and on are true. The limits stop alias bombs.
 fn options() -> serde_saphyr::Options {
@@ -86,6 +89,7 @@ fn options() -> serde_saphyr::Options {
         with_snippet: false,
         budget: serde_saphyr::budget! {
             max_nodes: MAX_VALUES,
+            max_depth: MAX_DEPTH,
         },
         alias_limits: serde_saphyr::alias_limits! {
             max_total_replayed_events: MAX_VALUES,
@@ -99,8 +103,12 @@ fn message(error: &serde_saphyr::Error) -> String {
     match error {
         AliasError { error, .. } => message(error),
         DuplicateMappingKey { key: Some(key), .. } => format!("{key} is there twice: keep one"),
+        Budget {
+            breach: BudgetBreach::Depth { .. },
+            ..
+        } => format!("nested too deep: {MAX_DEPTH} levels at most"),
         AliasReplayLimitExceeded { .. } | Budget { .. } => {
-            format!("too large or too deep, or its aliases are ({MAX_VALUES} values at most)")
+            format!("too large, with its aliases expanded: {MAX_VALUES} values at most")
         }
         other => format!(
             "not valid YAML: {}",

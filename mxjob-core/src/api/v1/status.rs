@@ -64,7 +64,7 @@ pub struct JobStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Milestone {
-    /// Ready, Recovering, RemovingDeadMember, ScalingUp or ScalingDown.
+    /// Ready, Recovering, RemovingDeadMember, ScalingUp, ScalingDown or Upgrading.
     #[serde(rename = "type", default)]
     pub kind: String,
     /// A sentence.
