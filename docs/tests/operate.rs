@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Words that the planner reads from others, or that are no reasons; `docs/versions.md` has those of
 /// the oldest group's ring.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 15] = [
     "Complete",
     "Deleted",
     "DisruptionTarget",
@@ -19,6 +19,7 @@ const OTHERS: [&str; 14] = [
     "RemovingDeadMember",
     "ScalingDown",
     "ScalingUp",
+    "Upgrading",
     "True",
     "Created",
     "Unknown",

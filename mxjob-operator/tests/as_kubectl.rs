@@ -179,7 +179,7 @@ fn convert_prints_any_version_and_tells_what_is_left_out() {
     assert!(!told.contains("left out"), "{told}");
     let newest = MAP.replace("v1beta1", "v1");
     let (_, _, told) = mxjob(&["convert", "job.yaml", "--to", "v1beta1"], &newest);
-    let default = "cannot say that spec.runPolicy is not set, but {\"retryableExitCodes\"";
+    let default = "cannot say that spec.runPolicy is not set (there it is {\"retryableExitCodes\"";
     assert!(told.contains(default), "{told}");
 
     // A port that serves under its user's own name keeps it, and v1 finds the job's port by name.

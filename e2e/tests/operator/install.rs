@@ -1,6 +1,6 @@
 //! The operator and its CustomResourceDefinition.
 
-use crate::bench::{Bench, Operator, PATIENCE, training};
+use crate::bench::{Bench, Operator, PATIENCE, converts, training};
 use crate::facts::said_once;
 use anyhow::{Result, ensure};
 use e2e::ControlPlane;
@@ -50,6 +50,33 @@ async fn it_waits_for_the_crd_and_can_bring_it() -> Result<()> {
         before,
         "the same again changes nothing"
     );
+    Ok(())
+}
+
+// contract: 11.37
+#[tokio::test]
+async fn a_definition_deleted_under_the_leader_is_missed_once_and_its_return_is_seen() -> Result<()>
+{
+    let (bench, plane) = Bench::own("deleted").await?;
+    let operator = Operator::start_converting(&plane, &bench.namespace).await?;
+    bench.create(&training("digits", 1, 1)).await?;
+    bench.pods(3).await?;
+    let crds: Api<CustomResourceDefinition> = Api::all(bench.client.clone());
+    delete(&crds).await?;
+    // With the definition goes the job, and with the job what is the job's.
+    bench.nothing().await?;
+    operator.says("mxjob crds --api kubeflow.org").await?;
+
+    let definition = mxjob_core::schema::crd(MxRole::TABLE);
+    plane.install_crds(&[definition]).await?;
+    converts(&bench.client, &bench.namespace).await?;
+    bench.create(&training("digits", 1, 1)).await?;
+    bench.pods(3).await?;
+    operator.says("watching again").await?;
+    let log = operator.log()?;
+    for once in ["mxjob crds --api kubeflow.org", "watching again"] {
+        ensure!(log.matches(once).count() == 1, "{log}");
+    }
     Ok(())
 }
 

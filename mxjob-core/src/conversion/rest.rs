@@ -55,7 +55,10 @@ impl Leaf {
         match (self.section(), &self.is, &self.was) {
             (SPEC, Some(value), _) => vec![format!("{}: {value}", path())],
             (SPEC, None, Some(instead)) => {
-                vec![format!("that {} is not set, but {instead}", path())]
+                vec![format!(
+                    "that {} is not set (there it is {instead})",
+                    path()
+                )]
             }
             (LISTED, Some(number @ Value::Number(_)), _) => {
                 let path = self.path.iter().skip(1).map(String::as_str);

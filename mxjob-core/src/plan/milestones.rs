@@ -3,7 +3,7 @@
 use super::batch::image;
 use super::draft::Draft;
 use crate::api::v1::{ConditionType, JobStatus, Milestone, ReplicaStatus};
-use crate::job::{Replica, RoleSpec, Spec};
+use crate::job::{Replica, Spec};
 use crate::wiring::names;
 
 /// How many are kept.
@@ -20,11 +20,14 @@ pub(super) fn note(draft: &mut Draft<'_>) {
     let mut news: Vec<(&str, String)> = Vec::new();
     news.extend(scaled(&job.status, &draft.status));
     news.extend(recovering(draft).map(|why| ("Recovering", why)));
-    let removed = replaced(draft, spec);
-    news.extend(removed.map(|name| ("RemovingDeadMember", format!("removing dead member {name}"))));
-    let known = &draft.status.milestones;
-    let upgraded = upgraded(draft, spec).map(|what| format!("upgrading cluster member {what}"));
-    let upgraded = upgraded.filter(|told| !known.iter().any(|one| one.reason == *told));
+    let replaced: Vec<_> = replaced(draft, spec).collect();
+    let dead = replaced
+        .iter()
+        .map(|(_, name)| format!("removing dead member {name}"));
+    news.extend(dead.map(|told| ("RemovingDeadMember", told)));
+    let upgraded = replaced
+        .iter()
+        .filter_map(|(replica, name)| upgraded(draft, spec, *replica, name));
     news.extend(upgraded.map(|told| ("Upgrading", told)));
     let newest = draft.status.milestones.last().map(|one| one.kind.as_str());
     let newest = news.last().map(|(kind, _)| *kind).or(newest);
@@ -75,8 +78,8 @@ fn recovering(draft: &Draft<'_>) -> Option<String> {
     (tries(&draft.status) > tries(&draft.job.status)).then_some(why)
 }
 
-/// Names of the pods that go so that others take their places.
-fn replaced<'a>(draft: &'a Draft<'_>, spec: &'a Spec) -> impl Iterator<Item = String> {
+/// The replicas whose pods go so that others take their places, with the names of those.
+fn replaced<'a>(draft: &'a Draft<'_>, spec: &'a Spec) -> impl Iterator<Item = (Replica, String)> {
     let attempt = |status: &JobStatus, name: &str, index: u32| {
         let role = status.replica_statuses.get(name)?;
         role.attempts.get(&index.to_string()).copied()
@@ -88,21 +91,15 @@ fn replaced<'a>(draft: &'a Draft<'_>, spec: &'a Spec) -> impl Iterator<Item = St
     };
     spec.replicas()
         .filter(is_replaced)
-        .map(|replica| names::replica(draft.job, replica))
+        .map(|replica| (replica, names::replica(draft.job, replica)))
 }
 
-/// Whose place is taken by one of another image: a template that was edited before there were rules.
-fn upgraded<'a>(draft: &'a Draft<'_>, spec: &'a Spec) -> impl Iterator<Item = String> {
-    let goes = move |name: &str| draft.images.iter().find(|(gone, _)| gone == name);
-    let of_role = move |role: &'a RoleSpec| {
-        let image = image(&role.template, role.container(draft.job.table));
-        let image = image.unwrap_or_default();
-        role.replicas().filter_map(move |replica| {
-            let (name, old) = goes(&names::replica(draft.job, replica))?;
-            (*old != image).then(|| format!("{name} version to {image}"))
-        })
-    };
-    spec.roles.iter().flat_map(of_role)
+/// Another image takes its place than it had: its template was edited before there were rules.
+fn upgraded(draft: &Draft<'_>, spec: &Spec, replica: Replica, name: &str) -> Option<String> {
+    let (_, had) = draft.images.iter().find(|(gone, _)| gone == name)?;
+    let role = spec.roles.iter().find(|role| role.id == replica.role)?;
+    let image = image(&role.template, role.container(draft.job.table))?;
+    (*had != image).then(|| format!("upgrading cluster member {name} version to {image}"))
 }
 
 /// Every replica runs, or has done its work.

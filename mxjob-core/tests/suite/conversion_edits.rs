@@ -249,6 +249,10 @@ fn a_runtime_id_is_stored_with_the_job() {
         elsewhere["metadata"]["uid"] = json!("u-2");
         assert_eq!(id(&elsewhere), wanted);
     }
+    // Its manifest, without an id, asks for that of the uid.
+    let mut again = alpha(Value::Null);
+    again["metadata"]["uid"] = json!("u-2");
+    assert_eq!(id(&to(Version::V1, &again)), "vri6");
     let mut manifest = bare.clone();
     manifest["metadata"].as_object_mut().unwrap().remove("uid");
     assert_eq!(id(&manifest), Value::Null);

@@ -102,7 +102,7 @@ enum OperatorError {
     Crd(#[from] crd::CrdError),
     /// Another operator may look after the jobs by now.
     #[error(
-        "this operator has lost the lease, {0}: it does nothing more, and begins anew when it is started again"
+        "this operator has lost the lease, {0}: it looks after no job any more, and begins anew when it is started again"
     )]
     Lost(Loss),
 }
@@ -170,10 +170,14 @@ async fn operate(
     let outcome = work.run(&clients, &leadership, installer, webhook).await;
     let all_answered = outcome.as_ref().copied().unwrap_or(true);
     leadership.give_back(all_answered).await;
-    if let Err(error) = &outcome {
-        tracing::error!("{error}");
-        ends.send_replace(Some(Why::Fails));
-    }
+    let lost = match outcome {
+        Err(error @ OperatorError::Lost(_)) => {
+            tracing::error!("{error}");
+            ends.send_if_modified(|why| why.is_none() && why.replace(Why::Fails).is_none());
+            true
+        }
+        outcome => outcome.map(|_| false)?,
+    };
     // The next one leads already.
     if let Some(answering) = answering
         && !answering.await.unwrap_or(true)
@@ -181,7 +185,7 @@ async fn operate(
         tracing::warn!("not every conversion was answered");
     }
     tracing::info!("mxjob operator has stopped");
-    Ok(ExitCode::from(u8::from(outcome.is_err())))
+    Ok(ExitCode::from(u8::from(lost)))
 }
 
 /// Stands for election, if there is to be one.

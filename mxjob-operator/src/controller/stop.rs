@@ -1,9 +1,11 @@
 //! When to stop: on SIGTERM or SIGINT in good order, on the second one at once.
 
 use std::process;
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 /// Exit code of a process that was told twice to stop, as a shell reports SIGTERM.
 const KILLED: i32 = 143;
@@ -52,14 +54,19 @@ impl Stop {
 
     /// Waits until it is time to stop.
     pub(crate) async fn due(&self) {
-        self.why().await;
+        self.reaches(Option::is_some).await;
     }
 
-    /// Waits until it is, and tells why.
-    pub(crate) async fn why(&self) -> Why {
-        let mut told = self.0.clone();
-        let told = told.wait_for(Option::is_some).await;
+    /// Waits until it is, and until those know who send others here: who has told it so, or, of one that
+    /// fails, everybody after so long.
+    pub(crate) async fn known(&self, unnoticed: Duration) {
+        self.due().await;
+        let told = self.reaches(|why| *why != Some(Why::Fails));
+        let _ = timeout(unnoticed, told).await;
+    }
+
+    async fn reaches(&self, what: impl FnMut(&Option<Why>) -> bool) {
         // An error means that the sender is gone with the runtime: time to stop as well.
-        told.ok().and_then(|why| *why).unwrap_or(Why::Told)
+        let _ = self.0.clone().wait_for(what).await;
     }
 }

@@ -277,7 +277,11 @@ impl<V: Item + Send + 'static> Follower<V> {
 
     /// Says once what is wrong until it is right again.
     fn complain(&self, error: &watcher::Error, failures: u32) {
-        let missing = matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404);
+        let missing = matches!(
+            error,
+            watcher::Error::InitialListFailed(kube::Error::Api(status))
+            | watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 404
+        );
         let expired = matches!(error, watcher::Error::WatchError(status) if status.code == 410);
         if missing {
             let is_news = self.shared.world().lacks(self.table);

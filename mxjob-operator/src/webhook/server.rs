@@ -111,7 +111,7 @@ impl Server {
         let heard = comes.clone();
         let last = move |mut answer: Response| {
             if is_last.is_due() {
-                note(&heard);
+                heard.send_replace(Instant::now());
                 let close = HeaderValue::from_static("close");
                 answer.headers_mut().insert(header::CONNECTION, close);
             }
@@ -124,26 +124,23 @@ impl Server {
         }
         let (silence, silent) = Stop::by_hand();
         let mut connections = JoinSet::new();
-        let why = loop {
+        let mut known = pin!(stop.known(farewell.unnoticed));
+        loop {
             tokio::select! {
-                why = stop.why() => break why,
+                () = known.as_mut() => break,
                 stream = next(&listener) => {
                     connections.spawn(self.clone().attend(stream, farewell.new, silent.clone()));
                 }
                 Some(_) = connections.join_next() => {}
             }
-        };
-        let known = match why {
-            Why::Told => Instant::now(),
-            Why::Fails => Instant::now() + farewell.unnoticed,
-        };
-        comes.send_replace(known);
-        let latest = known + farewell.open;
+        }
+        comes.send_replace(Instant::now());
+        let latest = Instant::now() + farewell.open;
         loop {
             let closes = latest.min(*came.borrow() + farewell.quiet);
             // Who is there already is let in before it closes.
             if let Ok(stream) = timeout_at(closes, next(&listener)).await {
-                note(&comes);
+                comes.send_replace(Instant::now());
                 connections.spawn(self.clone().attend(stream, farewell.new, silent.clone()));
             } else if latest.min(*came.borrow() + farewell.quiet) <= Instant::now() {
                 break;
@@ -189,11 +186,6 @@ impl Server {
             Err(_) => tracing::debug!("a client of the webhook was too slow"),
         }
     }
-}
-
-/// Somebody comes now.
-fn note(comes: &watch::Sender<Instant>) {
-    comes.send_modify(|last| *last = Instant::now().max(*last));
 }
 
 /// The next client.

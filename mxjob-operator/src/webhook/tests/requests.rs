@@ -360,4 +360,7 @@ async fn one_that_ends_by_itself_answers_until_that_is_known() {
         assert!(said.head.contains("connection: close"), "{}", said.head);
     }
     assert!(!bench.answering.is_finished());
+    // Who tells it now knows.
+    bench.stop.send_replace(Some(Why::Told));
+    assert!(bench.answering.await.unwrap());
 }
