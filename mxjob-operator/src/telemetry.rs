@@ -13,9 +13,12 @@ use tracing_subscriber::{EnvFilter, Layer as _, Registry, fmt, reload};
 
 use crate::controller::LogFormat;
 
-/// The client calls every request that fails an error. Whoever sent it knows what it means, and says
-/// so once.
-const EVERY_FAILED_REQUEST: &str = "kube_client::client::builder=off";
+/// The libraries tell of every request that fails, and of every attempt at a watch that is forbidden.
+/// Whoever sent it knows what it means, and says so once.
+const TOLD_BY_OTHERS: [(&str, &str); 2] = [
+    ("kube_client", "kube_client::client::builder=off"),
+    ("kube_runtime", "kube_runtime::watcher=error"),
+];
 
 /// What chooses the lines; there is one log in a process.
 static CHOSEN: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
@@ -92,8 +95,10 @@ fn by_environment() -> EnvFilter {
 
 /// Without what nobody needs, unless it was asked for.
 fn quietly(filter: EnvFilter, asked_for: &str) -> EnvFilter {
-    match EVERY_FAILED_REQUEST.parse() {
-        Ok(quiet) if !asked_for.contains("kube_client") => filter.add_directive(quiet),
-        _ => filter,
-    }
+    let unasked = TOLD_BY_OTHERS
+        .iter()
+        .filter(|(library, _)| !asked_for.contains(library));
+    unasked
+        .filter_map(|(_, quiet)| quiet.parse().ok())
+        .fold(filter, EnvFilter::add_directive)
 }

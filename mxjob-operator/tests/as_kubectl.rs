@@ -181,6 +181,11 @@ fn convert_prints_any_version_and_tells_what_is_left_out() {
     let (_, _, told) = mxjob(&["convert", "job.yaml", "--to", "v1beta1"], &newest);
     let default = "cannot say that spec.runPolicy is not set (there it is {\"retryableExitCodes\"";
     assert!(told.contains(default), "{told}");
+    // What is shown of a role is so at v1 anyway; at v1alpha1 it is not.
+    assert_eq!(told.matches("cannot say").count(), 1, "{told}");
+    let (_, _, told) = mxjob(&["convert", "job.yaml", "--to", "v1alpha1"], &newest);
+    let policy = "Worker.restartPolicy is not set (there it is \"ExitCode\")";
+    assert!(told.contains(policy), "{told}");
 
     // A port that serves under its user's own name keeps it, and v1 finds the job's port by name.
     let named = "{name: mxnet, image: mxnet, ports: [{name: http, containerPort: 9000}]}";

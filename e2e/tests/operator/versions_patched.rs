@@ -5,6 +5,7 @@ use crate::versions::{VERSIONS, World, field, sample};
 use anyhow::{Context as _, Result, ensure};
 use e2e::ScriptedKubelet;
 use e2e::deadline::{Seen, until};
+use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
@@ -178,4 +179,99 @@ async fn of_both_spellings_of_the_cleanup_policy_each_version_hears_its_own() ->
         );
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn at_v1alpha1_what_pods_are_made_of_stays_while_they_run() -> Result<()> {
+    let world = World::new("stays").await?;
+    let jobs = world.at("v1alpha1");
+    let job = sample("kubeflow-v1alpha1-dist.yaml")?;
+    jobs.create(&PostParams::default(), &job).await?;
+    let plain = PatchParams::default();
+    for path in [
+        "/spec/replicaSpecs/0/PsRootPort",
+        "/spec/mxImage",
+        "/spec/schedulerName",
+    ] {
+        let value = if path.ends_with("Port") {
+            json!(9999)
+        } else {
+            json!("other")
+        };
+        let patch = json!([{"op": "add", "path": path, "value": value}]);
+        let patch = Patch::Json::<()>(serde_json::from_value(patch)?);
+        let answer = jobs.patch(&job.name_any(), &plain, &patch).await;
+        let error = answer.err().with_context(|| path.to_owned())?.to_string();
+        ensure!(
+            error.contains("can be edited only when the job has ended"),
+            "{error}"
+        );
+    }
+    let patch = Patch::Merge(json!({"spec": {"cleanupPodPolicy": "None"}}));
+    jobs.patch(&job.name_any(), &plain, &patch).await?;
+    Ok(())
+}
+
+// contract: 12.7, 12.13
+// promise: P20
+#[tokio::test]
+async fn at_v1beta1_the_jobs_port_is_shown_and_only_that_may_be_missing_from_what_is_applied()
+-> Result<()> {
+    let world = World::new("port").await?;
+    let beta = world.at("v1beta1");
+    let mut manifest = sample("kubeflow-v1beta1-train-gpu.yaml")?;
+    let name = manifest.name_any();
+    let containers = "/spec/mxReplicaSpecs/Worker/template/spec/containers";
+    let work = field(&manifest, containers)[0].clone();
+    ensure!(work["ports"].is_null(), "{work}");
+    let side = json!({"name": "side", "image": "example.com/side:1"});
+    *at_path(&mut manifest, containers)? = json!([side, work]);
+    beta.create(&PostParams::default(), &manifest).await?;
+
+    let shown = beta.get(&name).await?;
+    let port = json!([{"name": "mxjob-port", "containerPort": 9091}]);
+    ensure!(field(&shown, containers)[1]["ports"] == port, "{shown:?}");
+    ensure!(field(&shown, containers)[0] == side, "{shown:?}");
+    let stored = world.at("v1").get(&name).await?;
+    ensure!(field(&stored, containers) == field(&shown, containers));
+
+    let apply = async |change: &Value| {
+        let worker = json!({"Worker": {"template": change}});
+        let patch = Patch::Merge(json!({"spec": {"mxReplicaSpecs": worker}}));
+        beta.patch(&name, &PatchParams::default(), &patch).await
+    };
+    let with = |list: Value| json!({"spec": {"containers": list}});
+    apply(&with(json!([side, work]))).await?;
+    let mut more = work.clone();
+    more["ports"] = json!([{"containerPort": 8080}]);
+    let mut other = work.clone();
+    other["ports"] = json!([{"name": "mxjob-port", "containerPort": 9099}]);
+    let mut image = work.clone();
+    image["image"] = json!("example.com/other:1");
+    let mut variable = work.clone();
+    variable["env"] = json!([{"name": "A", "value": "B"}]);
+    let node = json!({"spec": {"containers": [side, work], "nodeName": "there"}});
+    let label = json!({"spec": {"containers": [side, work]}, "metadata": {"labels": {"a": "b"}}});
+    let edits = [
+        with(json!([side, more])),
+        with(json!([side, other])),
+        with(json!([side, image])),
+        with(json!([side, variable])),
+        with(json!([work])),
+        with(json!([work, side])),
+        node,
+        label,
+    ];
+    for edit in edits {
+        let answer = apply(&edit).await;
+        let error = answer.err().with_context(|| edit.to_string())?.to_string();
+        let says = "Worker.template can be edited only when the job is finished";
+        ensure!(error.contains(says), "{edit}: {error}");
+    }
+    Ok(())
+}
+
+fn at_path<'a>(object: &'a mut DynamicObject, path: &str) -> Result<&'a mut Value> {
+    let found = object.data.pointer_mut(path);
+    found.with_context(|| format!("there is no {path}"))
 }

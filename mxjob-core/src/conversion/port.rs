@@ -8,6 +8,7 @@ use super::held::Held;
 use super::sections::{LISTED, ROLES, SPEC};
 use crate::api::Version;
 use crate::role::{Port, RoleId, RoleTable};
+use crate::schema::PORTS;
 
 /// Numbers of the jobs' ports that v1 cannot say: a container has a port of that number under another name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,6 +110,19 @@ impl Place {
         }
     }
 
+    /// Shows the job's port where its container has none of that name and none that serves as it, as
+    /// long as there is room.
+    pub(super) fn show(&self, template: &mut Value) {
+        let number = self.port.number.into();
+        let Some(ports) = self.ports(template) else {
+            return;
+        };
+        let is_there = |one: &Value| self.is_named(one) || serves(one, number);
+        if ports.len() < usize::from(PORTS) && !ports.iter().any(is_there) {
+            ports.push(self.item(number));
+        }
+    }
+
     /// A port of that number serves, under whatever name its user has given it: probes and others may ask
     /// for it by that name.
     fn listen(&self, ports: &mut Vec<Value>, number: i64) {
@@ -120,8 +134,12 @@ impl Place {
                     same.insert("name".to_owned(), name.into());
                 }
             }
-            None => ports.push(json!({"name": name, "containerPort": number})),
+            None => ports.push(self.item(number)),
         }
+    }
+
+    fn item(&self, number: i64) -> Value {
+        json!({"name": self.port.name, "containerPort": number})
     }
 
     fn ports<'a>(&self, template: &'a mut Value) -> Option<&'a mut Vec<Value>> {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::sections::{LISTED, REST, SPEC};
+use super::sections::{LISTED, REST, ROLES, SPEC};
 use crate::api::Version;
+use crate::role::RestartPolicy;
 
 /// Fields of a list of roles, by section, of which the other versions say the same elsewhere: the mode with
 /// the roles that are there, the number of a worker that is one in any case, the rest in each template.
@@ -54,6 +55,13 @@ impl Leaf {
         }
         match (self.section(), &self.is, &self.was) {
             (SPEC, Some(value), _) => vec![format!("{}: {value}", path())],
+            // Of a role what is so by default is shown, but for the policy of lists.
+            (SPEC, None, Some(shown))
+                if self.path.get(1).is_some_and(|key| key == ROLES)
+                    && *shown != json!(RestartPolicy::ExitCode) =>
+            {
+                Vec::new()
+            }
             (SPEC, None, Some(instead)) => {
                 vec![format!(
                     "that {} is not set (there it is {instead})",

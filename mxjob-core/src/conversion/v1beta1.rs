@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::port::Place;
 use super::sections::{self, POLICIES, ROLES, SPEC, STATUS, Sections, TWICE, fields, flat, policy};
 use crate::api::v1::CleanPodPolicy;
 use crate::role::{Legacy, RoleTable};
@@ -17,8 +18,8 @@ const STATUS_FIELDS: [(&str, &str); 4] = [
     ("completionTime", "completionTime"),
 ];
 
-/// Shows the defaults, but for the job's port: it is an item of a list, and a manifest without it that
-/// is applied once more would take it away, which is an edit of the template.
+/// Shows the defaults. The job's port is one: a manifest without it that is applied once more takes it
+/// away, and gets it again here; the rule about edits of templates lets that pass.
 pub(super) fn fill(table: &RoleTable, content: &mut Sections) {
     if let Some(spec) = sections::fields_mut(content, SPEC) {
         default(spec, "cleanPodPolicy", || json!(CleanPodPolicy::All));
@@ -31,6 +32,9 @@ pub(super) fn fill(table: &RoleTable, content: &mut Sections) {
         default(entry, "replicas", || declared.default.into());
         let policy = declared.restart.first().copied().unwrap_or_default();
         default(entry, "restartPolicy", || json!(policy));
+        if let Some(template) = entry.get_mut("template") {
+            Place::of(table, role).show(template);
+        }
     }
 }
 

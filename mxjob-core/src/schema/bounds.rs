@@ -13,7 +13,7 @@ const ROLES: i64 = 16;
 /// Most containers, and as many init containers, in a pod.
 const CONTAINERS: i64 = 64;
 /// Most ports of a container; from 27 on the rule about them is too dear.
-const PORTS: i64 = 16;
+pub(crate) const PORTS: u16 = 16;
 /// Most entries in a list of exit codes, and most rules in a failure policy.
 const ENTRIES: i64 = 64;
 /// Length of `255-255`.
@@ -155,7 +155,7 @@ fn of_containers(template: &str, list: &str) -> impl Iterator<Item = (String, Bo
     let list = format!("{template}.spec.{list}");
     let bounds = [
         ("", Bound::Items(CONTAINERS)),
-        (".[].ports", Bound::Items(PORTS)),
+        (".[].ports", Bound::Items(PORTS.into())),
         (".[].ports.[].containerPort", Bound::Min(1)),
         (".[].ports.[].containerPort", Bound::Max(u16::MAX)),
         // Also what makes comparing them cheap.

@@ -25,6 +25,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::api::Version;
 use crate::api::v1::{JobSpec, JobStatus};
 use crate::role::{Mode, Role, RoleTable};
+pub(crate) use bounds::PORTS;
 pub use files::{Crds, GENERATED, crds};
 use generate::Descriptions;
 pub use older::{WEBHOOK_NAMESPACE, WEBHOOK_PATH, WEBHOOK_SERVICE};

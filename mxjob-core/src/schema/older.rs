@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 
 use super::generate::{self, Descriptions};
 use super::place::edit;
-use super::rule::{ListRule, Rule, cel};
+use super::rule::{Fields, ListRule, Rule, cel};
 use super::{attach, bounds, describe_roles, status, whole};
 use crate::api::{Version, v1alpha1, v1beta1};
 use crate::role::{JobMode, ListForm, RoleTable};
@@ -42,6 +42,15 @@ pub(super) fn conversion(table: &RoleTable) -> Option<CustomResourceConversion> 
 
 /// The schema of a `v1beta1` object.
 pub(super) fn v1beta1(table: &'static RoleTable) -> JSONSchemaProps {
+    let mut root = v1beta1_without_rules(table);
+    let fields = Fields::of(&mut root);
+    for validation in Rule::of_v1beta1(table, &fields) {
+        attach(&mut root, &validation);
+    }
+    root
+}
+
+pub(super) fn v1beta1_without_rules(table: &'static RoleTable) -> JSONSchemaProps {
     let spec = generate::of::<v1beta1::JobSpec>(Descriptions::Kept);
     let status = status::schema::<v1beta1::JobStatus>();
     let mut root = whole(table, Version::V1Beta1, spec, status);
@@ -49,9 +58,6 @@ pub(super) fn v1beta1(table: &'static RoleTable) -> JSONSchemaProps {
         describe_roles(node, table);
     });
     bounds::apply(&mut root, table);
-    for validation in Rule::of_v1beta1(table) {
-        attach(&mut root, &validation);
-    }
     root
 }
 

@@ -60,7 +60,7 @@ fn of_v1alpha1_say_the_same_at_v1() {
 }
 
 // contract: 12.7
-// promise: P11, P18, P27, P28, P33
+// promise: P11, P18, P20, P27, P28, P33
 #[test]
 fn show_their_defaults_when_read_back() {
     let [alpha, beta, _] = samples();
@@ -77,6 +77,10 @@ fn show_their_defaults_when_read_back() {
     let back = to(Version::V1Beta1, &to(Version::V1, &beta));
     let mut expected = beta["spec"].clone();
     expected["cleanPodPolicy"] = json!("All");
+    for role in ["Scheduler", "Server", "Worker"] {
+        let work = &mut expected["mxReplicaSpecs"][role]["template"]["spec"]["containers"][0];
+        work["ports"] = json!([{"name": "mxjob-port", "containerPort": 9091}]);
+    }
     assert_eq!(back["spec"], expected);
 }
 

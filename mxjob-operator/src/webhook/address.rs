@@ -25,7 +25,7 @@ const FAREWELL: Farewell = Farewell {
     answers: Duration::from_secs(4),
 };
 /// Of an address nobody is told that it is gone.
-const AT_ONCE: Farewell = Farewell {
+pub(super) const AT_ONCE: Farewell = Farewell {
     unnoticed: Duration::ZERO,
     quiet: Duration::ZERO,
     open: Duration::ZERO,

@@ -34,6 +34,8 @@ pub(super) struct Keeper {
     vault: Vault,
     stored: Option<CustomResourceDefinition>,
     written: Option<Instant>,
+    /// It could not be watched when that was tried last: `stored` may be old.
+    blind: bool,
     /// What was said last, and has not become better since.
     said: Option<String>,
 }
@@ -55,6 +57,7 @@ impl Keeper {
             vault,
             stored: None,
             written: None,
+            blind: false,
             said: None,
         }
     }
@@ -80,6 +83,12 @@ impl Keeper {
     }
 
     fn learn(&mut self, event: watcher::Result<Event<CustomResourceDefinition>>) {
+        // Each try to list begins with Init, one that fails too.
+        match &event {
+            Err(_) => self.blind = true,
+            Ok(Event::Init) => {}
+            Ok(_) => self.blind = false,
+        }
         match event {
             Ok(Event::Apply(crd) | Event::InitApply(crd)) => self.stored = Some(crd),
             Ok(Event::Delete(_) | Event::Init) => self.stored = None,
@@ -106,7 +115,9 @@ impl Keeper {
         let turn = self.rotation.pace().turn();
         let conversion = match verdict {
             Verdict::Fine => {
-                self.said = None;
+                if !self.blind && self.said.take().is_some() {
+                    tracing::info!(crd = self.name, "its conversion is pointed here again");
+                }
                 return;
             }
             Verdict::Old(lacking) => {
@@ -275,6 +286,24 @@ mod tests {
         let expected = "cannot point the conversion of mxjobs.kubeflow.org here: no; v1 works, \
                         v1alpha1 and v1beta1 may not";
         assert_eq!((said.as_str(), sent.lock().unwrap().len()), (expected, 2));
+    }
+
+    // contract: 11.24
+    #[tokio::test]
+    async fn a_watch_that_breaks_is_told_until_it_is_mended() {
+        let (mut keeper, sent) = keeper(200, json!({}));
+        let mut pointed = current();
+        let authorities = keeper.rotation.authorities();
+        pointed.spec.conversion = Some(conversion::wanted(None, &keeper.reach, &authorities));
+        keeper.learn(Ok(Event::InitApply(pointed.clone())));
+        for _ in 0..3 {
+            keeper.learn(Err(watcher::Error::NoResourceVersion));
+            keeper.point().await;
+            assert!(keeper.said.as_ref().unwrap().starts_with("cannot watch"));
+        }
+        keeper.learn(Ok(Event::Apply(pointed)));
+        keeper.point().await;
+        assert_eq!((keeper.said, sent.lock().unwrap().len()), (None, 0));
     }
 
     // contract: 11.23

@@ -3,6 +3,7 @@
 
 mod lives;
 mod manifest;
+mod taken;
 
 use std::collections::BTreeSet;
 
@@ -31,7 +32,7 @@ struct Guarded<'a> {
     own: String,
     roles: Vec<Value>,
     operator: Operator,
-    _proxy: Proxy,
+    proxy: Proxy,
 }
 
 /// A right as it is used: group, resource, verb, and name where one is said.
@@ -60,7 +61,7 @@ impl<'a> Guarded<'a> {
         for object in &roles {
             apply(&client, object, How::Keep).await?;
         }
-        in_force(&client, own, &roles).await?;
+        in_force(&client, own, &roles, true).await?;
         let account = json!({"metadata": {"name": ACCOUNT}});
         let accounts: Api<ServiceAccount> = Api::namespaced(client, own);
         let account = serde_json::from_value(account)?;
@@ -96,7 +97,7 @@ impl<'a> Guarded<'a> {
             own: own.to_owned(),
             roles,
             operator,
-            _proxy: proxy,
+            proxy,
         })
     }
 
@@ -160,8 +161,9 @@ impl<'a> Guarded<'a> {
     }
 }
 
-/// Waits until the server goes by these roles: it learns of them by a watch of its own.
-async fn in_force(client: &Client, own: &str, roles: &[Value]) -> Result<()> {
+/// Waits until the server goes by these roles: it learns of them by a watch of its own. Or, when they are
+/// not allowed any more, until it does not.
+async fn in_force(client: &Client, own: &str, roles: &[Value], allows: bool) -> Result<()> {
     let reviews: Api<SubjectAccessReview> = Api::all(client.clone());
     for role in roles.iter().filter(|role| role["rules"].is_array()) {
         let Some((group, resource, verb, name)) = allowed(role).into_iter().next() else {
@@ -178,7 +180,7 @@ async fn in_force(client: &Client, own: &str, roles: &[Value]) -> Result<()> {
         let review = serde_json::from_value(review)?;
         until("the rights to be in force", PATIENCE, || async {
             let answer = reviews.create(&PostParams::default(), &review).await?;
-            Ok(answer.status.is_some_and(|status| status.allowed))
+            Ok(answer.status.is_some_and(|status| status.allowed) == allows)
         })
         .await?;
     }

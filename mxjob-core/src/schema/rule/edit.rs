@@ -2,6 +2,7 @@
 
 use super::mode::{effective, effective_cel, may_be_meant, meant_cel};
 use super::roles::path;
+use super::shown::Fields;
 use super::{Subject, Validation, cel};
 use crate::api::v1::{JobSpec, ReplicaSpec};
 use crate::problem::Problem;
@@ -73,23 +74,25 @@ const TEMPLATE: &str = "can be edited only while the job is suspended or finishe
 const TEMPLATE_BEFORE: &str =
     "can be edited only when the job is finished; at v1 also while it is suspended";
 
-/// Whether the version that is asked has a field for suspending a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Suspend {
-    Known,
-    Unknown,
+/// The version whose templates are compared.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Templates<'a> {
+    V1,
+    /// It has no field for suspending a job, and shows the job's port.
+    V1Beta1(&'a RoleTable, &'a Fields),
 }
 
-pub(super) fn templates_cel(suspend: Suspend) -> Validation {
+pub(super) fn templates_cel(version: Templates<'_>) -> Validation {
     // A root rule, because only there suspend, the status and the templates can be seen together.
     let (new, old) = ("self.spec.mxReplicaSpecs", "oldSelf.spec.mxReplicaSpecs");
     let there = format!("(has(self.spec) && has({new}) && has(oldSelf.spec) && has({old}))");
-    let suspended = match suspend {
-        Suspend::Known => {
-            "(has(oldSelf.spec.runPolicy) && has(oldSelf.spec.runPolicy.suspend) && \
-             oldSelf.spec.runPolicy.suspend) || "
+    let suspended = "(has(oldSelf.spec.runPolicy) && has(oldSelf.spec.runPolicy.suspend) && \
+                     oldSelf.spec.runPolicy.suspend) || ";
+    let (suspended, alike, advice) = match version {
+        Templates::V1 => (suspended, None, TEMPLATE),
+        Templates::V1Beta1(table, fields) => {
+            ("", Some(fields.alike(table, new, old)), TEMPLATE_BEFORE)
         }
-        Suspend::Unknown => "",
     };
     let finished = "(has(oldSelf.status) && has(oldSelf.status.conditions) && \
                     oldSelf.status.conditions.exists(c, has(c.type) && c.type in ['Succeeded','Failed'] && \
@@ -98,12 +101,12 @@ pub(super) fn templates_cel(suspend: Suspend) -> Validation {
     let same =
         format!("(has({one}) && has({other}) ? {one} == {other} : has({one}) == has({other}))");
     let twin = "n.lowerAscii() == k.lowerAscii()";
-    let changed = format!("{new}.exists(n, {twin} && !{same})");
-    let kept = format!("{new}.all(n, n.lowerAscii() != k.lowerAscii() || {same})");
-    let advice = match suspend {
-        Suspend::Known => TEMPLATE,
-        Suspend::Unknown => TEMPLATE_BEFORE,
-    };
+    let mut changed = format!("{new}.exists(n, {twin} && !{same})");
+    let mut kept = format!("{new}.all(n, n.lowerAscii() != k.lowerAscii() || {same})");
+    if let Some(alike) = alike {
+        changed = format!("{changed} && !{alike}");
+        kept = format!("{kept} || {alike}");
+    }
     Validation::new(
         Place::Object,
         // One that was stored with a role in two letter cases is like itself.

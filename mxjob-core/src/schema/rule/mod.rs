@@ -10,15 +10,19 @@ mod name;
 mod pod;
 mod policy;
 mod roles;
+mod shown;
 
 use crate::api::v1::JobSpec;
 use crate::problem::Problem;
 use crate::role::{Mode, RoleId, RoleTable};
 use crate::schema::Place;
+use edit::Templates;
 
 pub use list::{ListRule, ListSubject};
 pub use mode::effective as effective_mode;
 pub use policy::Flat;
+
+pub(super) use shown::Fields;
 
 pub(crate) use list::{ID_LETTERS, NO_CHIEF, can_stand_in_names, missing_chief, missing_replica};
 pub(crate) use name::{NAME, too_long};
@@ -160,12 +164,16 @@ impl Rule {
         rules
     }
 
-    /// The rules about what v1beta1 can say, in CEL: the spec is a map of roles there too.
-    pub(super) fn of_v1beta1(table: &'static RoleTable) -> impl Iterator<Item = Validation> {
+    /// The rules about what v1beta1 can say, in CEL: the spec is a map of roles there too. `fields`: of the
+    /// templates in its schema.
+    pub(super) fn of_v1beta1(
+        table: &'static RoleTable,
+        fields: &Fields,
+    ) -> impl Iterator<Item = Validation> {
         let rules = Self::of(table).into_iter();
         rules.filter_map(move |rule| match rule {
             Self::Agrees(_) | Self::ManagedBy | Self::ExitCode | Self::FailureRole => None,
-            Self::Templates => Some(edit::templates_cel(edit::Suspend::Unknown)),
+            Self::Templates => Some(edit::templates_cel(Templates::V1Beta1(table, fields))),
             rule => Some(rule.validation(table)),
         })
     }
@@ -195,7 +203,7 @@ impl Rule {
             Self::FailureRole => policy::failure_role_cel(table),
             Self::ManagedBy => edit::managed_by_cel(),
             Self::ModeStays => edit::mode_cel(table),
-            Self::Templates => edit::templates_cel(edit::Suspend::Known),
+            Self::Templates => edit::templates_cel(Templates::V1),
         }
     }
 

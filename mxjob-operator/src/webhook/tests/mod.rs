@@ -62,12 +62,8 @@ const HOUR: Duration = Duration::from_hours(1);
 
 /// It closes at once, and waits for answers as long as a test lasts.
 const AT_ONCE: Farewell = Farewell {
-    unnoticed: Duration::ZERO,
-    quiet: Duration::ZERO,
-    open: Duration::ZERO,
-    silence: Duration::ZERO,
-    new: Duration::ZERO,
     answers: HOUR,
+    ..address::AT_ONCE
 };
 
 /// A server, and what is needed to talk to it.
