@@ -241,7 +241,11 @@ async fn at_v1beta1_the_jobs_port_is_shown_and_only_that_may_be_missing_from_wha
         beta.patch(&name, &PatchParams::default(), &patch).await
     };
     let with = |list: Value| json!({"spec": {"containers": list}});
-    apply(&with(json!([side, work]))).await?;
+    let again = apply(&with(json!([side, work]))).await?;
+    // It is a write: the server compares what it was sent with what it shows.
+    let generations = [&stored, &again].map(|job| job.metadata.generation);
+    ensure!(generations == [Some(1), Some(2)], "{generations:?}");
+    ensure!(field(&again, containers) == field(&shown, containers));
     let mut more = work.clone();
     more["ports"] = json!([{"containerPort": 8080}]);
     let mut other = work.clone();

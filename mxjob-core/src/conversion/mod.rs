@@ -167,11 +167,11 @@ impl Older {
         }
     }
 
-    /// Shows the defaults. What is shown already stays.
-    fn fill(&self, table: &RoleTable, content: &mut Sections) {
+    /// Shows the defaults of a job that was made at `origin`. What is shown already stays.
+    fn fill(&self, table: &RoleTable, origin: Version, content: &mut Sections) {
         match self {
             Self::V1Alpha1 { form, .. } => v1alpha1::fill(table, form, content),
-            Self::V1Beta1(_) => v1beta1::fill(table, content),
+            Self::V1Beta1(_) => v1beta1::fill(table, origin, content),
         }
     }
 
@@ -184,10 +184,10 @@ impl Older {
     }
 
     /// The lossy way from v1 of all but the status, with the defaults shown.
-    fn down(&self, table: &RoleTable, v1: &Sections) -> Sections {
+    fn down(&self, table: &RoleTable, origin: Version, v1: &Sections) -> Sections {
         match self {
             Self::V1Alpha1 { form, .. } => v1alpha1::down(table, form, v1),
-            Self::V1Beta1(_) => v1beta1::down(table, v1),
+            Self::V1Beta1(_) => v1beta1::down(table, origin, v1),
         }
     }
 
@@ -225,13 +225,13 @@ impl Older {
         {
             runtime_id::fill(uid, &mut content);
         }
-        self.fill(table, &mut content);
+        self.fill(table, held.origin, &mut content);
         let mut v1 = self.up(table, &content);
         // An annotation is anybody's to write, a status is not.
         let of_content = of_content.iter().filter(|leaf| leaf.section() != STATUS);
         apply(of_content.chain(&of_status), &mut v1);
         let v1 = sections::settled(table, Version::V1, v1);
-        let lost = self.lost(&self.down(table, &v1), &content);
+        let lost = self.lost(&self.down(table, held.origin, &v1), &content);
         let mut rest = Sections::from_iter([(REST.to_owned(), Value::Object(lost))]);
         apply(&of_rest, &mut rest);
         sections::put(table, Version::V1, v1, object);
@@ -248,7 +248,7 @@ impl Older {
     fn lower(&self, table: &RoleTable, object: &mut Map<String, Value>) {
         let held = Held::take(object).unwrap_or_else(|| Held::nothing(Version::V1));
         let mut v1 = sections::take(table, Version::V1, object);
-        let shown = self.down(table, &v1);
+        let shown = self.down(table, held.origin, &v1);
         let leaves = held.leaves(self.version());
         let (mut content, lost) = if leaves.is_empty() {
             // What is shown has its defaults and stands as it does in an object.
@@ -257,7 +257,7 @@ impl Older {
         } else {
             let mut content = shown.clone();
             apply(&leaves, &mut content);
-            self.fill(table, &mut content);
+            self.fill(table, held.origin, &mut content);
             let content = sections::settled(table, self.version(), content);
             let lost = self.lost(&shown, &content);
             (content, lost)

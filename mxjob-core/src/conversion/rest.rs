@@ -54,14 +54,8 @@ impl Leaf {
             return Vec::new();
         }
         match (self.section(), &self.is, &self.was) {
+            (SPEC, is, Some(shown)) if self.shows_more(is.as_ref(), shown) => Vec::new(),
             (SPEC, Some(value), _) => vec![format!("{}: {value}", path())],
-            // Of a role what is so by default is shown, but for the policy of lists.
-            (SPEC, None, Some(shown))
-                if self.path.get(1).is_some_and(|key| key == ROLES)
-                    && *shown != json!(RestartPolicy::ExitCode) =>
-            {
-                Vec::new()
-            }
             (SPEC, None, Some(instead)) => {
                 vec![format!(
                     "that {} is not set (there it is {instead})",
@@ -78,6 +72,22 @@ impl Leaf {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Nothing of a role is lost: what is so by default is shown as well. The policy of lists is not so at v1.
+    fn shows_more(&self, is: Option<&Value>, shown: &Value) -> bool {
+        let of_role = self.path.get(1).is_some_and(|key| key == ROLES);
+        of_role
+            && match (is, shown) {
+                (None, shown) => {
+                    self.path.last().is_none_or(|key| key != "restartPolicy")
+                        || *shown != json!(RestartPolicy::ExitCode)
+                }
+                (Some(Value::Array(is)), Value::Array(shown)) => {
+                    is.iter().all(|item| shown.contains(item))
+                }
+                _ => false,
+            }
     }
 
     pub(super) fn read(value: &Value) -> Option<Self> {

@@ -96,7 +96,7 @@ fn filled(table: &RoleTable, object: &Value) -> Option<Value> {
     let older = Older::of(table, version, &object)?;
     let mut content = sections::take(table, version, &mut object);
     fields(&content, SPEC)?;
-    older.fill(table, &mut content);
+    older.fill(table, older.version(), &mut content);
     if let Older::V1Alpha1 { uid, .. } = &older {
         runtime_id::fill(uid, &mut content);
     }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::port::Place;
 use super::sections::{self, POLICIES, ROLES, SPEC, STATUS, Sections, TWICE, fields, flat, policy};
+use crate::api::Version;
 use crate::api::v1::CleanPodPolicy;
 use crate::role::{Legacy, RoleTable};
 
@@ -19,11 +20,13 @@ const STATUS_FIELDS: [(&str, &str); 4] = [
 ];
 
 /// Shows the defaults. The job's port is one: a manifest without it that is applied once more takes it
-/// away, and gets it again here; the rule about edits of templates lets that pass.
-pub(super) fn fill(table: &RoleTable, content: &mut Sections) {
+/// away, and gets it again here; the rule about edits of templates lets that pass. A job that was made
+/// at v1alpha1 has its port, or one of that number serves under another name.
+pub(super) fn fill(table: &RoleTable, origin: Version, content: &mut Sections) {
     if let Some(spec) = sections::fields_mut(content, SPEC) {
         default(spec, "cleanPodPolicy", || json!(CleanPodPolicy::All));
     }
+    let shows_port = origin != Version::V1Alpha1;
     for (name, entry) in sections::roles_mut(content).into_iter().flatten() {
         let (Some(role), Some(entry)) = (table.find(name), entry.as_object_mut()) else {
             continue;
@@ -32,7 +35,7 @@ pub(super) fn fill(table: &RoleTable, content: &mut Sections) {
         default(entry, "replicas", || declared.default.into());
         let policy = declared.restart.first().copied().unwrap_or_default();
         default(entry, "restartPolicy", || json!(policy));
-        if let Some(template) = entry.get_mut("template") {
+        if let Some(template) = entry.get_mut("template").filter(|_| shows_port) {
             Place::of(table, role).show(template);
         }
     }
@@ -70,7 +73,7 @@ pub(super) fn run_policy(legacy: &Legacy) -> Value {
 }
 
 /// From v1 all but the status, with the defaults.
-pub(super) fn down(table: &RoleTable, v1: &Sections) -> Sections {
+pub(super) fn down(table: &RoleTable, origin: Version, v1: &Sections) -> Sections {
     let mut content = others(v1);
     content.shift_remove(STATUS);
     if let Some(spec) = fields(v1, SPEC) {
@@ -85,7 +88,7 @@ pub(super) fn down(table: &RoleTable, v1: &Sections) -> Sections {
         });
         content.insert(SPEC.to_owned(), Value::Object(new));
     }
-    fill(table, &mut content);
+    fill(table, origin, &mut content);
     content
 }
 

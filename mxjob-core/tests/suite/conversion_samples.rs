@@ -84,6 +84,29 @@ fn show_their_defaults_when_read_back() {
     assert_eq!(back["spec"], expected);
 }
 
+// contract: 12.7, 12.44
+#[test]
+fn a_port_that_serves_under_another_name_is_the_one_that_v1beta1_shows() {
+    let [mut alpha, ..] = samples();
+    for entry in alpha["spec"]["replicaSpecs"].as_array_mut().unwrap() {
+        entry["PsRootPort"] = json!(9000);
+        let work = &mut entry["template"]["spec"]["containers"][0];
+        work["ports"] = json!([{"name": "http", "containerPort": 9000}]);
+    }
+    let shown = to(Version::V1Beta1, &to(Version::V1, &alpha));
+    for role in ["Scheduler", "Server", "Worker"] {
+        let pod = &shown["spec"]["mxReplicaSpecs"][role]["template"]["spec"];
+        let ports = &pod["containers"][0]["ports"];
+        assert_eq!(
+            *ports,
+            json!([{"name": "http", "containerPort": 9000}]),
+            "{role}"
+        );
+    }
+    let back = to(Version::V1Alpha1, &to(Version::V1, &shown));
+    assert_eq!(back["spec"]["replicaSpecs"][0]["PsRootPort"], 9000);
+}
+
 #[test]
 fn a_v1_manifest_is_shown_by_both_older_versions() {
     let sample = sample(include_str!("../data/kubeflow-v1-train.yaml"));

@@ -16,6 +16,7 @@ use super::address::Reach;
 use super::conversion::{self, Verdict};
 use super::rotation::Rotation;
 use super::vault::Vault;
+use super::watches_again;
 use crate::controller::{failure, watch_failure};
 
 /// Whose the conversion is. Not who installs the definition: that one would take it away with the
@@ -34,10 +35,31 @@ pub(super) struct Keeper {
     vault: Vault,
     stored: Option<CustomResourceDefinition>,
     written: Option<Instant>,
-    /// It could not be watched when that was tried last: `stored` may be old.
-    blind: bool,
-    /// What was said last, and has not become better since.
-    said: Option<String>,
+    /// That it cannot be watched, and when that was found last.
+    unseen: Told,
+    failed: Option<Instant>,
+    /// That it does not point here.
+    astray: Told,
+    /// That there is no certificate to show.
+    bare: Told,
+}
+
+/// What was said of something, and has not become better since.
+#[derive(Debug, Default)]
+struct Told(Option<String>);
+
+impl Told {
+    /// Says it once, until it is something else or over.
+    fn tell(&mut self, text: String) {
+        if self.0.as_ref() != Some(&text) {
+            tracing::warn!("{text}");
+            self.0 = Some(text);
+        }
+    }
+
+    fn is_over(&mut self) {
+        self.0 = None;
+    }
 }
 
 impl Keeper {
@@ -57,8 +79,10 @@ impl Keeper {
             vault,
             stored: None,
             written: None,
-            blind: false,
-            said: None,
+            unseen: Told::default(),
+            failed: None,
+            astray: Told::default(),
+            bare: Told::default(),
         }
     }
 
@@ -75,8 +99,9 @@ impl Keeper {
                 () = self.vault.next() => {}
                 _ = turns.tick() => {}
             }
-            if let Err(error) = self.vault.tend(&mut self.rotation).await {
-                self.complain(error.to_string());
+            match self.vault.tend(&mut self.rotation).await {
+                Ok(()) => self.bare.is_over(),
+                Err(error) => self.bare.tell(error.to_string()),
             }
             self.point().await;
         }
@@ -84,10 +109,8 @@ impl Keeper {
 
     fn learn(&mut self, event: watcher::Result<Event<CustomResourceDefinition>>) {
         // Each try to list begins with Init, one that fails too.
-        match &event {
-            Err(_) => self.blind = true,
-            Ok(Event::Init) => {}
-            Ok(_) => self.blind = false,
+        if !matches!(event, Err(_) | Ok(Event::Init)) {
+            self.sees();
         }
         match event {
             Ok(Event::Apply(crd) | Event::InitApply(crd)) => self.stored = Some(crd),
@@ -95,17 +118,28 @@ impl Keeper {
             Ok(Event::InitDone) => {}
             // The watch has rested for too long, and begins anew.
             Err(watcher::Error::WatchError(status)) if status.code == GONE => {}
-            Err(error) => self.complain(format!(
-                "cannot watch {}, to point its conversion here: {}; {}",
-                self.name,
-                watch_failure(&error),
-                super::without(self.table)
-            )),
+            Err(error) => {
+                self.failed = Some(Instant::now());
+                self.unseen.tell(format!(
+                    "cannot watch {}, to point its conversion here: {}; {}",
+                    self.name,
+                    watch_failure(&error),
+                    super::without(self.table)
+                ));
+            }
         }
+    }
+
+    fn sees(&mut self) {
+        self.failed = None;
+        self.unseen.is_over();
     }
 
     /// Points the definition here if it is not.
     async fn point(&mut self) {
+        if watches_again(self.failed) {
+            self.sees();
+        }
         let Some(crd) = &self.stored else { return };
         let authorities = self.rotation.authorities();
         let verdict = conversion::judge(crd, self.table, &self.reach, &authorities);
@@ -114,12 +148,7 @@ impl Keeper {
         self.rotation.trusted(&trusted, Instant::now());
         let turn = self.rotation.pace().turn();
         let conversion = match verdict {
-            Verdict::Fine => {
-                if !self.blind && self.said.take().is_some() {
-                    tracing::info!(crd = self.name, "its conversion is pointed here again");
-                }
-                return;
-            }
+            Verdict::Fine => return self.astray.is_over(),
             Verdict::Old(lacking) => {
                 let text = format!(
                     "{} does not serve {}: run `mxjob crds | kubectl apply --server-side -f -`, or start the operator \
@@ -127,7 +156,7 @@ impl Keeper {
                     self.name,
                     lacking.join(" and ")
                 );
-                return self.complain(text);
+                return self.astray.tell(text);
             }
             Verdict::Write(_) if self.written.is_some_and(|at| at.elapsed() < turn) => return,
             Verdict::Write(conversion) => conversion,
@@ -141,11 +170,11 @@ impl Keeper {
                 tracing::info!(crd = self.name, "its conversion is pointed here");
                 self.stored = Some(crd);
                 self.written = Some(Instant::now());
-                self.said = None;
+                self.astray.is_over();
             }
             // Somebody was faster; the watch brings what they wrote.
             Err(kube::Error::Api(status)) if status.code == CONFLICT => {}
-            Err(error) => self.complain(format!(
+            Err(error) => self.astray.tell(format!(
                 "cannot point the conversion of {} here: {}; {}",
                 self.name,
                 failure(&error),
@@ -163,14 +192,6 @@ impl Keeper {
         self.api
             .patch(&self.name, &how, &Patch::Json::<()>(patch))
             .await
-    }
-
-    /// Says it once, until it is something else or over.
-    fn complain(&mut self, text: String) {
-        if self.said.as_ref() != Some(&text) {
-            tracing::warn!("{text}");
-            self.said = Some(text);
-        }
     }
 }
 
@@ -271,7 +292,7 @@ mod tests {
         let (mut keeper, sent) = keeper(409, refusal(409));
         keeper.learn(Ok(Event::InitApply(current())));
         keeper.point().await;
-        assert_eq!((sent.lock().unwrap().len(), keeper.said), (1, None));
+        assert_eq!((sent.lock().unwrap().len(), keeper.astray.0), (1, None));
     }
 
     #[tokio::test]
@@ -282,28 +303,40 @@ mod tests {
         keeper.learn(Ok(Event::InitApply(current())));
         keeper.point().await;
         keeper.point().await;
-        let said = keeper.said.unwrap();
+        let said = keeper.astray.0.unwrap();
         let expected = "cannot point the conversion of mxjobs.kubeflow.org here: no; v1 works, \
                         v1alpha1 and v1beta1 may not";
         assert_eq!((said.as_str(), sent.lock().unwrap().len()), (expected, 2));
     }
 
     // contract: 11.24
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_watch_that_breaks_is_told_until_it_is_mended() {
-        let (mut keeper, sent) = keeper(200, json!({}));
+        let (mut keeper, sent) = keeper(403, refusal(403));
         let mut pointed = current();
         let authorities = keeper.rotation.authorities();
         pointed.spec.conversion = Some(conversion::wanted(None, &keeper.reach, &authorities));
         keeper.learn(Ok(Event::InitApply(pointed.clone())));
+        let breaks = || Err(watcher::Error::NoResourceVersion);
         for _ in 0..3 {
-            keeper.learn(Err(watcher::Error::NoResourceVersion));
+            keeper.learn(breaks());
             keeper.point().await;
-            assert!(keeper.said.as_ref().unwrap().starts_with("cannot watch"));
+            assert!(keeper.unseen.0.is_some());
+            tokio::time::advance(Duration::from_mins(1)).await;
         }
+        assert_eq!((&keeper.astray.0, sent.lock().unwrap().len()), (&None, 0));
+        // Where it points is another matter.
+        keeper.stored = Some(current());
+        keeper.point().await;
+        assert!(keeper.astray.0.is_some() && keeper.unseen.0.is_some());
         keeper.learn(Ok(Event::Apply(pointed)));
         keeper.point().await;
-        assert_eq!((keeper.said, sent.lock().unwrap().len()), (None, 0));
+        assert_eq!((&keeper.unseen.0, &keeper.astray.0), (&None, &None));
+        // One that goes on says nothing while nothing happens.
+        keeper.learn(breaks());
+        tokio::time::advance(super::super::MENDED).await;
+        keeper.point().await;
+        assert_eq!(keeper.unseen.0, None);
     }
 
     // contract: 11.23
@@ -342,7 +375,7 @@ mod tests {
         let (mut keeper, sent) = keeper(200, json!({}));
         keeper.learn(Ok(Event::InitApply(stored(&["v1"]))));
         keeper.point().await;
-        let said = keeper.said.clone().unwrap();
+        let said = keeper.astray.0.clone().unwrap();
         assert!(
             said.contains("does not serve v1alpha1 and v1beta1: run `mxjob crds"),
             "{said}"

@@ -165,6 +165,15 @@ impl Pointer {
     }
 }
 
+/// A watch that has failed and goes on says nothing until there is news. After so long without another
+/// failure it goes on: the longest rest between two attempts is a minute.
+const MENDED: Duration = Duration::from_mins(3);
+
+/// Whether a watch that failed last then goes on.
+fn watches_again(failed: Option<Instant>) -> bool {
+    failed.is_some_and(|at| at.elapsed() >= MENDED)
+}
+
 /// What is said of a cluster in which the older versions do not work.
 fn without(table: &'static RoleTable) -> String {
     let older: Vec<_> = older(table).collect();

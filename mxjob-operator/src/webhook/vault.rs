@@ -19,6 +19,7 @@ use super::identity::{Flaw, IdentityError};
 use super::keeper::{FIELD_MANAGER, GONE};
 use super::rotation::{Contents, Rotation, Why};
 use super::secret;
+use super::watches_again;
 use crate::controller::Version;
 use crate::controller::{failure, watch_failure};
 
@@ -58,6 +59,7 @@ pub(super) struct Vault {
     written: Option<Instant>,
     /// How often in a row it could not be watched, and until when the next try waits.
     failures: u32,
+    failed: Option<Instant>,
     rests: Option<Instant>,
     /// What was said last, and has not become better since.
     said: Option<String>,
@@ -76,6 +78,7 @@ impl Vault {
             listed: None,
             written: None,
             failures: 0,
+            failed: None,
             rests: None,
             said: None,
         }
@@ -117,6 +120,7 @@ impl Vault {
         // Each try begins with Init, one that fails too.
         if !matches!(event, Err(_) | Ok(Event::Init)) {
             self.failures = 0;
+            self.failed = None;
         }
         match event {
             Ok(Event::Init) => self.listed = None,
@@ -132,6 +136,7 @@ impl Vault {
             Err(error) => {
                 let rest = Duration::from_secs(1 << self.failures.min(6)).min(LONGEST_REST);
                 self.failures = self.failures.saturating_add(1);
+                self.failed = Some(Instant::now());
                 self.rests = Some(Instant::now() + rest);
                 self.complain(&format!("cannot watch it: {}", watch_failure(&error)));
             }
@@ -308,7 +313,8 @@ impl Vault {
     }
 
     fn is_well(&mut self) {
-        if self.failures == 0 && self.said.take().is_some() {
+        let watches = self.failed.is_none() || watches_again(self.failed);
+        if watches && self.said.take().is_some() {
             let secret = &self.place.name;
             tracing::info!(secret, "the webhook's Secret can be used again");
         }

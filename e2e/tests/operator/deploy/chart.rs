@@ -88,7 +88,7 @@ async fn what_is_watched_is_what_the_operator_tells() -> Result<()> {
         parsed(text)?;
         let named = metrics(text);
         // The API server tells of failed conversions, of all operators.
-        let is_ours = !text.contains("apiserver_crd_conversion_webhook_duration_seconds_count");
+        let is_ours = alert["alert"] != "MXJobConversionsFail";
         ensure!(
             named.is_empty() != is_ours && named.is_subset(&told),
             "{named:?}"

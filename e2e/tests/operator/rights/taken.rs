@@ -116,11 +116,7 @@ async fn without_its_secret_and_the_definition_it_converts_on_says_so_once_and_h
     for text in told {
         said_once(&guarded.operator, text)?;
     }
-    ensure!(
-        guarded
-            .operator
-            .log()?
-            .contains("its conversion is pointed here")
-    );
+    let pointed = lines(&guarded.operator, "its conversion is pointed here")?;
+    ensure!(pointed.len() == 2, "{pointed:#?}");
     Ok(())
 }

@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::ControlPlane;
+use e2e::deadline::until;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Api, ResourceExt as _};
 use tempfile::TempDir;
 
-use super::{Cluster, earlier, later, point_at_the_service, todays};
+use super::{CRD, Cluster, earlier, later, point_at_the_service, todays};
+use crate::bench::PATIENCE;
 use crate::deploy::{NAMESPACE, folder, helm_at, printed};
+use crate::facts::raw;
 
 /// The chart of a release with that definition.
 fn chart(place: &TempDir, name: &str, crd: &CustomResourceDefinition) -> Result<PathBuf> {
@@ -108,4 +112,45 @@ async fn what_an_operator_in_a_pod_has_written_stays_when_helm_upgrades() -> Res
     helm(&cluster.plane, &["rollback", "mxjob", "1"]).await?;
     cluster.has(&todays()).await?;
     is_kept().await
+}
+
+// contract: 11.38
+#[tokio::test]
+async fn when_the_release_goes_definition_and_jobs_stay_unless_it_was_told_not_to_keep_them()
+-> Result<()> {
+    let plane = ControlPlane::start().await?;
+    let chart = folder("helm/mxjob");
+    install(&plane, &chart).await?;
+    let cluster = Cluster::on(plane).await?;
+    let plane = &cluster.plane;
+    let job = raw(&cluster.bench).get("digits").await?;
+    let stays = async || -> Result<()> {
+        let definition = cluster.definition().await?;
+        ensure!(definition.metadata.deletion_timestamp.is_none());
+        let now = raw(&cluster.bench).get("digits").await?;
+        ensure!(now.uid() == job.uid(), "{now:?}");
+        Ok(())
+    };
+    helm(plane, &["uninstall", "mxjob"]).await?;
+    stays().await?;
+
+    // Told so, and told otherwise again before it goes.
+    let path = chart.display().to_string();
+    let call = async |command: &str, keep: &str| {
+        let set = format!("crds.keep={keep}");
+        helm(plane, &[command, "mxjob", &path, "--set", &set]).await
+    };
+    call("install", "false").await?;
+    call("upgrade", "true").await?;
+    helm(plane, &["uninstall", "mxjob"]).await?;
+    stays().await?;
+
+    call("install", "false").await?;
+    stays().await?;
+    helm(plane, &["uninstall", "mxjob"]).await?;
+    let crds: Api<CustomResourceDefinition> = Api::all(cluster.bench.client.clone());
+    until("the definition to be gone", PATIENCE, || async {
+        Ok(crds.get_opt(CRD).await?.is_none())
+    })
+    .await
 }

@@ -5,6 +5,8 @@
 //! schema has; values stand in lists because the API server takes a list for as dear to compare as
 //! it is long, and what is optional for as dear as can be.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 
 use super::cel;
@@ -76,28 +78,31 @@ fn values(fields: &[String]) -> String {
     format!("[{}]", values.join(","))
 }
 
-/// `p`, a port of the container `x`, is the job's as it is shown where there is none.
+/// `p`, a port of the container `x` of the role `k`, is the job's as it is shown where there is none.
 fn shown(table: &RoleTable) -> String {
-    let mut all: Vec<_> = table
-        .roles
-        .iter()
-        .map(|role| {
-            let port = role.port.unwrap_or(table.port);
-            let container = role.container.unwrap_or(table.container);
-            format!(
-                "x.name == {} && p.name == {} && p.containerPort == {}",
-                cel::text(container),
-                cel::text(port.name),
-                port.number
-            )
-        })
-        .collect();
-    all.sort_unstable();
-    all.dedup();
+    let mut places: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for role in table.roles {
+        let port = role.port.unwrap_or(table.port);
+        let container = role.container.unwrap_or(table.container);
+        let place = (container, port.name, port.number);
+        places.entry(place).or_default().push(role.name);
+    }
+    let is_only = places.len() == 1;
+    let place = |((container, name, number), roles): (_, Vec<&'static str>)| {
+        let of = cel::is_one_of("k", roles);
+        let of = if is_only {
+            String::new()
+        } else {
+            format!("{of} && ")
+        };
+        let (container, name) = (cel::text(container), cel::text(name));
+        format!("{of}x.name == {container} && p.name == {name} && p.containerPort == {number}")
+    };
+    let places: Vec<_> = places.into_iter().map(place).collect();
     let bare = ["hostPort", "hostIP", "protocol"].map(|field| format!("!has(p.{field})"));
     format!(
         "has(x.name) && has(p.name) && ({}) && {}",
-        all.join(" || "),
+        places.join(" || "),
         bare.join(" && ")
     )
 }
