@@ -51,11 +51,27 @@ async fn killed_in_mid_start_it_goes_on_where_it_was() -> Result<()> {
     assert!(before.iter().all(|pod| uids.contains(&&pod.metadata.uid)));
     let services = bench.services.list(&ListParams::default()).await?.items;
     assert_eq!(services.len(), REPLICAS);
-    let exit = Behaviour::RunThenExit {
-        after: Duration::from_secs(1),
-        code: 0,
-    };
-    let _kubelet = ScriptedKubelet::spawn(bench.client.clone(), &bench.namespace, move |_, _| exit);
+    // The scheduler last: workers that run for 30 s longer are stopped.
+    let kubelet = ScriptedKubelet::spawn(bench.client.clone(), &bench.namespace, |name, _| {
+        if name.contains("scheduler") {
+            return Behaviour::Run;
+        }
+        Behaviour::RunThenExit {
+            after: Duration::from_secs(1),
+            code: 0,
+        }
+    });
+    until("the workers to end", PATIENCE, || async {
+        let ended = ListParams::default().fields("status.phase=Succeeded");
+        let ended = bench.pods.list(&ended).await?.items.len();
+        Ok(if ended + 1 == REPLICAS {
+            Seen::Done(())
+        } else {
+            Seen::NotYet(ended.to_string())
+        })
+    })
+    .await?;
+    kubelet.succeed("large-scheduler-0").await?;
     let status = bench.phase("large", "Succeeded").await?.status.unwrap();
     assert!(
         status

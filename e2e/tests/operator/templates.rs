@@ -85,6 +85,7 @@ async fn hooks_and_rare_volumes_are_kept_as_written_and_a_mistake_there_is_that_
             "name": "mxnet",
             "image": "example.com/mxnet:1",
             "lifecycle": {"preStop": {"exec": {"command": ["ls"]}}},
+            "ports": [{"name": "mxjob-port", "containerPort": 9091}],
         }],
         "initContainers": [{
             "name": "logs",
