@@ -256,10 +256,11 @@ async fn at_v1beta1_the_jobs_port_is_shown_and_only_that_may_be_missing_from_wha
     variable["env"] = json!([{"name": "A", "value": "B"}]);
     let node = json!({"spec": {"containers": [side, work], "nodeName": "there"}});
     let label = json!({"spec": {"containers": [side, work]}, "metadata": {"labels": {"a": "b"}}});
+    let says = ": Worker.template can be edited only when the job is finished";
     let edits = [
         with(json!([side, more])),
         with(json!([side, other])),
-        with(json!([side, image])),
+        with(json!([side, &image])),
         with(json!([side, variable])),
         with(json!([work])),
         with(json!([work, side])),
@@ -269,9 +270,14 @@ async fn at_v1beta1_the_jobs_port_is_shown_and_only_that_may_be_missing_from_wha
     for edit in edits {
         let answer = apply(&edit).await;
         let error = answer.err().with_context(|| edit.to_string())?.to_string();
-        let says = "Worker.template can be edited only when the job is finished";
         ensure!(error.contains(says), "{edit}: {error}");
     }
+    // Of a whole manifest the role that is edited, not one that lacks its port alone.
+    *at_path(&mut manifest, containers)? = json!([side, image]);
+    let whole = Patch::Merge(json!({"spec": manifest.data["spec"]}));
+    let answer = beta.patch(&name, &PatchParams::default(), &whole).await;
+    let error = answer.err().context("an edit was taken")?.to_string();
+    ensure!(error.contains(says), "{error}");
     Ok(())
 }
 

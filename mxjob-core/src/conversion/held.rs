@@ -79,12 +79,22 @@ impl Held {
 
     /// What a conversion to `version` lacks.
     pub(super) fn leaves(&self, version: Version) -> Vec<Leaf> {
-        let leaves = self.rest.get(version.name()).and_then(Value::as_array);
-        leaves
-            .into_iter()
-            .flatten()
-            .filter_map(Leaf::read)
-            .collect()
+        let leaves = self.rest.get(version.name());
+        leaves.cloned().map(read_all).unwrap_or_default()
+    }
+
+    /// Takes it out.
+    pub(super) fn take_leaves(&mut self, version: Version) -> Vec<Leaf> {
+        let leaves = self.rest.shift_remove(version.name());
+        leaves.map(read_all).unwrap_or_default()
+    }
+}
+
+/// What can be read of a list.
+fn read_all(leaves: Value) -> Vec<Leaf> {
+    match leaves {
+        Value::Array(leaves) => leaves.into_iter().filter_map(Leaf::read).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -92,11 +102,11 @@ impl Held {
 pub(super) fn take_status(content: &mut Sections) -> Vec<Leaf> {
     let status = fields_mut(content, STATUS);
     let text = status.and_then(|status| status.shift_remove(REST));
-    let leaves = text.and_then(|text| serde_json::from_str::<Vec<Value>>(text.as_str()?).ok());
-    let leaves = leaves.unwrap_or_default();
+    let leaves = text.and_then(|text| serde_json::from_str(text.as_str()?).ok());
+    let mut leaves = leaves.map(read_all).unwrap_or_default();
     // Of the status alone: who may write that may not write the rest.
-    let leaves = leaves.iter().filter_map(Leaf::read);
-    leaves.filter(|leaf| leaf.section() == STATUS).collect()
+    leaves.retain(|leaf| leaf.section() == STATUS);
+    leaves
 }
 
 /// Puts it there, as JSON. The API server keeps it with the status: a write of the main resource
@@ -116,12 +126,11 @@ pub(super) fn put_status(leaves: Vec<Leaf>, content: &mut Sections) {
 pub fn forget(object: &mut Value) -> Vec<String> {
     let held = object.as_object_mut().and_then(Held::take);
     let rest = held.map(|held| held.rest).unwrap_or_default();
-    let words = |(of, leaves): (&String, &Value)| {
-        let leaves = leaves.as_array().into_iter().flatten();
-        let leaves = leaves.filter_map(Leaf::read);
-        leaves.flat_map(|leaf| leaf.words(of)).collect::<Vec<_>>()
+    let words = |(of, leaves): (String, Value)| {
+        let leaves = read_all(leaves).into_iter();
+        leaves.flat_map(|leaf| leaf.words(&of)).collect::<Vec<_>>()
     };
-    rest.iter().flat_map(words).collect()
+    rest.into_iter().flat_map(words).collect()
 }
 
 fn empty() -> Value {

@@ -213,9 +213,9 @@ impl Older {
         let held = Held::take(object);
         // No conversion has put it on an object of a resource that is served at one version.
         let held = held.filter(|_| table.crd.alone.is_none());
-        let held = held.unwrap_or_else(|| Held::nothing(self.version()));
+        let mut held = held.unwrap_or_else(|| Held::nothing(self.version()));
         let (of_rest, of_content): (Vec<_>, Vec<_>) = held
-            .leaves(Version::V1)
+            .take_leaves(Version::V1)
             .into_iter()
             .partition(|leaf| leaf.section() == REST);
         let mut content = sections::take(table, self.version(), object);
@@ -228,12 +228,13 @@ impl Older {
         self.fill(table, held.origin, &mut content);
         let mut v1 = self.up(table, &content);
         // An annotation is anybody's to write, a status is not.
-        let of_content = of_content.iter().filter(|leaf| leaf.section() != STATUS);
-        apply(of_content.chain(&of_status), &mut v1);
+        let of_content = of_content.into_iter();
+        let of_content = of_content.filter(|leaf| leaf.section() != STATUS);
+        apply(of_content.chain(of_status), &mut v1);
         let v1 = sections::settled(table, Version::V1, v1);
         let lost = self.lost(&self.down(table, held.origin, &v1), &content);
         let mut rest = Sections::from_iter([(REST.to_owned(), Value::Object(lost))]);
-        apply(&of_rest, &mut rest);
+        apply(of_rest, &mut rest);
         sections::put(table, Version::V1, v1, object);
         let rest = match rest.shift_remove(REST) {
             Some(Value::Object(rest)) => rest,
@@ -256,7 +257,7 @@ impl Older {
             (content, Map::new())
         } else {
             let mut content = shown.clone();
-            apply(&leaves, &mut content);
+            apply(leaves, &mut content);
             self.fill(table, held.origin, &mut content);
             let content = sections::settled(table, self.version(), content);
             let lost = self.lost(&shown, &content);

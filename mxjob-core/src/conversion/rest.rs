@@ -67,7 +67,7 @@ impl Leaf {
                 vec![format!("{}: {number}", path.collect::<Vec<_>>().join("."))]
             }
             (REST, Some(Value::Array(leaves)), _) => {
-                let leaves = leaves.iter().filter_map(Self::read);
+                let leaves = leaves.iter().cloned().filter_map(Self::read);
                 leaves.flat_map(|leaf| leaf.words(field)).collect()
             }
             _ => Vec::new(),
@@ -90,14 +90,22 @@ impl Leaf {
             }
     }
 
-    pub(super) fn read(value: &Value) -> Option<Self> {
-        let path = value.get("path")?.as_array()?.iter();
+    /// `None`: it is none.
+    pub(super) fn read(value: Value) -> Option<Self> {
+        let Value::Object(mut fields) = value else {
+            return None;
+        };
+        let Some(Value::Array(path)) = fields.swap_remove("path") else {
+            return None;
+        };
+        let key = |key| match key {
+            Value::String(key) => Some(key),
+            _ => None,
+        };
         Some(Self {
-            path: path
-                .map(|key| key.as_str().map(str::to_owned))
-                .collect::<Option<_>>()?,
-            was: value.get("was").cloned(),
-            is: value.get("is").cloned(),
+            path: path.into_iter().map(key).collect::<Option<_>>()?,
+            was: fields.swap_remove("was"),
+            is: fields.swap_remove("is"),
         })
     }
 
@@ -125,6 +133,13 @@ fn fields<'a>(
     is: &'a Map<String, Value>,
     leaves: &mut Vec<Leaf>,
 ) {
+    if was.keys().eq(is.keys()) {
+        // Nearly always: what was copied has its order, and no key has to be looked for.
+        for ((key, was), is) in was.iter().zip(is.values()) {
+            compare(path, key, Some(was), Some(is), leaves);
+        }
+        return;
+    }
     for (key, value) in was {
         compare(path, key, Some(value), is.get(key), leaves);
     }
@@ -176,18 +191,18 @@ fn name(item: &Value) -> Option<&str> {
 }
 
 /// Puts back those of `leaves` that stand where nothing has changed since.
-pub(super) fn apply<'a>(leaves: impl IntoIterator<Item = &'a Leaf>, root: &mut Map<String, Value>) {
-    for leaf in leaves {
-        let Some((last, path)) = leaf.path.split_last() else {
+pub(super) fn apply(leaves: impl IntoIterator<Item = Leaf>, root: &mut Map<String, Value>) {
+    for mut leaf in leaves {
+        let Some(last) = leaf.path.pop() else {
             continue;
         };
-        let Some(place) = place(root, path) else {
+        let Some(place) = place(root, &leaf.path) else {
             continue;
         };
-        if place.get(last) == leaf.was.as_ref() {
-            match &leaf.is {
-                Some(value) => place.insert(last.clone(), value.clone()),
-                None => place.shift_remove(last),
+        if place.get(&last) == leaf.was.as_ref() {
+            match leaf.is {
+                Some(value) => place.insert(last, value),
+                None => place.shift_remove(&last),
             };
         }
     }

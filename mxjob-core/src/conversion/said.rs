@@ -47,7 +47,7 @@ impl Said {
         v1alpha1::fill(table, &form, &mut content);
         let leaves = held.leaves(Version::V1Alpha1);
         apply(
-            leaves.iter().filter(|leaf| leaf.section() == SPEC),
+            leaves.into_iter().filter(|leaf| leaf.section() == SPEC),
             &mut content,
         );
         let chief = v1alpha1::chief(table, &form, &content);

@@ -20,7 +20,8 @@ fn maybe(values: Vec<Value>) -> impl Strategy<Value = Option<Value>> {
     proptest::option::of(select(values))
 }
 
-fn object(fields: Vec<(&str, Option<Value>)>) -> Value {
+/// Those of the fields that are there.
+pub(super) fn object(fields: Vec<(&str, Option<Value>)>) -> Value {
     let fields = fields
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)));

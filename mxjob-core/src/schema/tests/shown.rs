@@ -6,21 +6,16 @@ use kube_core::cel::{CompiledSchema, Validator, compile_schema};
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::FARM;
+use super::list::object;
 use super::parity::{Write, plain, runner};
 use crate::api::Version;
 use crate::conversion::convert;
 use crate::schema::rule::{Before, Fields, Rule, Subject};
 use crate::schema::{attach, older};
 use crate::{MxRole, ReplicaRole, RoleTable};
-
-fn object(fields: Vec<(&str, Option<Value>)>) -> Value {
-    let fields = fields.into_iter();
-    let fields = fields.filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    Value::Object(fields.collect::<Map<_, _>>())
-}
 
 fn ports() -> impl Strategy<Value = Option<Value>> {
     let own = || json!({"containerPort": 8080});
@@ -74,11 +69,14 @@ fn template() -> impl Strategy<Value = Value> {
 }
 
 fn job() -> impl Strategy<Value = Value> {
-    (template(), of(template())).prop_map(|(worker, server)| {
+    (template(), of(template())).prop_map(|(one, other)| {
         let entry = |template| json!({ "template": template });
+        let [first, second, ..] = MxRole::TABLE.roles else {
+            unreachable!("there are six");
+        };
         let roles = object(vec![
-            ("Worker", Some(entry(worker))),
-            ("Server", server.map(entry)),
+            (first.name, Some(entry(one))),
+            (second.name, other.map(entry)),
         ]);
         json!({
             "apiVersion": "kubeflow.org/v1beta1", "kind": "MXJob", "metadata": {"name": "demo"},
