@@ -15,8 +15,8 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::address::Reach;
 use super::conversion::{self, Verdict};
 use super::rotation::Rotation;
+use super::told::{Told, Watch};
 use super::vault::Vault;
-use super::watches_again;
 use crate::controller::{failure, watch_failure};
 
 /// Whose the conversion is. Not who installs the definition: that one would take it away with the
@@ -35,31 +35,13 @@ pub(super) struct Keeper {
     vault: Vault,
     stored: Option<CustomResourceDefinition>,
     written: Option<Instant>,
-    /// That it cannot be watched, and when that was found last.
+    watch: Watch,
+    /// That it cannot be watched.
     unseen: Told,
-    failed: Option<Instant>,
     /// That it does not point here.
     astray: Told,
     /// That there is no certificate to show.
     bare: Told,
-}
-
-/// What was said of something, and has not become better since.
-#[derive(Debug, Default)]
-struct Told(Option<String>);
-
-impl Told {
-    /// Says it once, until it is something else or over.
-    fn tell(&mut self, text: String) {
-        if self.0.as_ref() != Some(&text) {
-            tracing::warn!("{text}");
-            self.0 = Some(text);
-        }
-    }
-
-    fn is_over(&mut self) {
-        self.0 = None;
-    }
 }
 
 impl Keeper {
@@ -79,8 +61,8 @@ impl Keeper {
             vault,
             stored: None,
             written: None,
+            watch: Watch::default(),
             unseen: Told::default(),
-            failed: None,
             astray: Told::default(),
             bare: Told::default(),
         }
@@ -100,8 +82,10 @@ impl Keeper {
                 _ = turns.tick() => {}
             }
             match self.vault.tend(&mut self.rotation).await {
-                Ok(()) => self.bare.is_over(),
-                Err(error) => self.bare.tell(error.to_string()),
+                Ok(()) => {
+                    self.bare.is_over();
+                }
+                Err(error) => warn(&mut self.bare, &error.to_string()),
             }
             self.point().await;
         }
@@ -110,7 +94,8 @@ impl Keeper {
     fn learn(&mut self, event: watcher::Result<Event<CustomResourceDefinition>>) {
         // Each try to list begins with Init, one that fails too.
         if !matches!(event, Err(_) | Ok(Event::Init)) {
-            self.sees();
+            self.watch.has_news();
+            self.unseen.is_over();
         }
         match event {
             Ok(Event::Apply(crd) | Event::InitApply(crd)) => self.stored = Some(crd),
@@ -119,26 +104,22 @@ impl Keeper {
             // The watch has rested for too long, and begins anew.
             Err(watcher::Error::WatchError(status)) if status.code == GONE => {}
             Err(error) => {
-                self.failed = Some(Instant::now());
-                self.unseen.tell(format!(
+                self.watch.fails();
+                let text = format!(
                     "cannot watch {}, to point its conversion here: {}; {}",
                     self.name,
                     watch_failure(&error),
                     super::without(self.table)
-                ));
+                );
+                warn(&mut self.unseen, &text);
             }
         }
     }
 
-    fn sees(&mut self) {
-        self.failed = None;
-        self.unseen.is_over();
-    }
-
     /// Points the definition here if it is not.
     async fn point(&mut self) {
-        if watches_again(self.failed) {
-            self.sees();
+        if self.watch.works() {
+            self.unseen.is_over();
         }
         let Some(crd) = &self.stored else { return };
         let authorities = self.rotation.authorities();
@@ -148,7 +129,10 @@ impl Keeper {
         self.rotation.trusted(&trusted, Instant::now());
         let turn = self.rotation.pace().turn();
         let conversion = match verdict {
-            Verdict::Fine => return self.astray.is_over(),
+            Verdict::Fine => {
+                self.astray.is_over();
+                return;
+            }
             Verdict::Old(lacking) => {
                 let text = format!(
                     "{} does not serve {}: run `mxjob crds | kubectl apply --server-side -f -`, or start the operator \
@@ -156,7 +140,7 @@ impl Keeper {
                     self.name,
                     lacking.join(" and ")
                 );
-                return self.astray.tell(text);
+                return warn(&mut self.astray, &text);
             }
             Verdict::Write(_) if self.written.is_some_and(|at| at.elapsed() < turn) => return,
             Verdict::Write(conversion) => conversion,
@@ -174,12 +158,15 @@ impl Keeper {
             }
             // Somebody was faster; the watch brings what they wrote.
             Err(kube::Error::Api(status)) if status.code == CONFLICT => {}
-            Err(error) => self.astray.tell(format!(
-                "cannot point the conversion of {} here: {}; {}",
-                self.name,
-                failure(&error),
-                super::without(self.table)
-            )),
+            Err(error) => {
+                let text = format!(
+                    "cannot point the conversion of {} here: {}; {}",
+                    self.name,
+                    failure(&error),
+                    super::without(self.table)
+                );
+                warn(&mut self.astray, &text);
+            }
         }
     }
 
@@ -192,6 +179,13 @@ impl Keeper {
         self.api
             .patch(&self.name, &how, &Patch::Json::<()>(patch))
             .await
+    }
+}
+
+/// Says it once, until it is something else or over.
+fn warn(told: &mut Told, text: &str) {
+    if told.is_news(text) {
+        tracing::warn!("{text}");
     }
 }
 
@@ -292,7 +286,10 @@ mod tests {
         let (mut keeper, sent) = keeper(409, refusal(409));
         keeper.learn(Ok(Event::InitApply(current())));
         keeper.point().await;
-        assert_eq!((sent.lock().unwrap().len(), keeper.astray.0), (1, None));
+        assert_eq!(
+            (sent.lock().unwrap().len(), keeper.astray.last()),
+            (1, None)
+        );
     }
 
     #[tokio::test]
@@ -303,10 +300,10 @@ mod tests {
         keeper.learn(Ok(Event::InitApply(current())));
         keeper.point().await;
         keeper.point().await;
-        let said = keeper.astray.0.unwrap();
+        let said = keeper.astray.last().unwrap();
         let expected = "cannot point the conversion of mxjobs.kubeflow.org here: no; v1 works, \
                         v1alpha1 and v1beta1 may not";
-        assert_eq!((said.as_str(), sent.lock().unwrap().len()), (expected, 2));
+        assert_eq!((said, sent.lock().unwrap().len()), (expected, 2));
     }
 
     // contract: 11.24
@@ -321,22 +318,25 @@ mod tests {
         for _ in 0..3 {
             keeper.learn(breaks());
             keeper.point().await;
-            assert!(keeper.unseen.0.is_some());
+            assert!(keeper.unseen.last().is_some());
             tokio::time::advance(Duration::from_mins(1)).await;
         }
-        assert_eq!((&keeper.astray.0, sent.lock().unwrap().len()), (&None, 0));
+        assert_eq!(
+            (keeper.astray.last(), sent.lock().unwrap().len()),
+            (None, 0)
+        );
         // Where it points is another matter.
         keeper.stored = Some(current());
         keeper.point().await;
-        assert!(keeper.astray.0.is_some() && keeper.unseen.0.is_some());
+        assert!(keeper.astray.last().is_some() && keeper.unseen.last().is_some());
         keeper.learn(Ok(Event::Apply(pointed)));
         keeper.point().await;
-        assert_eq!((&keeper.unseen.0, &keeper.astray.0), (&None, &None));
+        assert_eq!((keeper.unseen.last(), keeper.astray.last()), (None, None));
         // One that goes on says nothing while nothing happens.
         keeper.learn(breaks());
-        tokio::time::advance(super::super::MENDED).await;
+        tokio::time::advance(super::super::told::MENDED).await;
         keeper.point().await;
-        assert_eq!(keeper.unseen.0, None);
+        assert_eq!(keeper.unseen.last(), None);
     }
 
     // contract: 11.23
@@ -375,7 +375,7 @@ mod tests {
         let (mut keeper, sent) = keeper(200, json!({}));
         keeper.learn(Ok(Event::InitApply(stored(&["v1"]))));
         keeper.point().await;
-        let said = keeper.astray.0.clone().unwrap();
+        let said = keeper.astray.last().unwrap();
         assert!(
             said.contains("does not serve v1alpha1 and v1beta1: run `mxjob crds"),
             "{said}"

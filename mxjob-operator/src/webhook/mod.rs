@@ -23,6 +23,7 @@ mod secret;
 mod server;
 #[cfg(test)]
 mod tests;
+mod told;
 mod vault;
 
 use std::time::{Duration, SystemTime};
@@ -163,15 +164,6 @@ impl Pointer {
             crd.spec.conversion = Some(conversion::wanted(present, reach, &authorities));
         }
     }
-}
-
-/// A watch that has failed and goes on says nothing until there is news. After so long without another
-/// failure it goes on: the longest rest between two attempts is a minute.
-const MENDED: Duration = Duration::from_mins(3);
-
-/// Whether a watch that failed last then goes on.
-fn watches_again(failed: Option<Instant>) -> bool {
-    failed.is_some_and(|at| at.elapsed() >= MENDED)
 }
 
 /// What is said of a cluster in which the older versions do not work.

@@ -19,7 +19,7 @@ use super::identity::{Flaw, IdentityError};
 use super::keeper::{FIELD_MANAGER, GONE};
 use super::rotation::{Contents, Rotation, Why};
 use super::secret;
-use super::watches_again;
+use super::told::{Told, Watch};
 use crate::controller::Version;
 use crate::controller::{failure, watch_failure};
 
@@ -57,12 +57,11 @@ pub(super) struct Vault {
     /// What a list that is under way has brought.
     listed: Option<Box<Secret>>,
     written: Option<Instant>,
+    watch: Watch,
     /// How often in a row it could not be watched, and until when the next try waits.
     failures: u32,
-    failed: Option<Instant>,
     rests: Option<Instant>,
-    /// What was said last, and has not become better since.
-    said: Option<String>,
+    useless: Told,
 }
 
 impl Vault {
@@ -77,10 +76,10 @@ impl Vault {
             found: Found::Unknown,
             listed: None,
             written: None,
+            watch: Watch::default(),
             failures: 0,
-            failed: None,
             rests: None,
-            said: None,
+            useless: Told::default(),
         }
     }
 
@@ -120,7 +119,7 @@ impl Vault {
         // Each try begins with Init, one that fails too.
         if !matches!(event, Err(_) | Ok(Event::Init)) {
             self.failures = 0;
-            self.failed = None;
+            self.watch.has_news();
         }
         match event {
             Ok(Event::Init) => self.listed = None,
@@ -136,7 +135,7 @@ impl Vault {
             Err(error) => {
                 let rest = Duration::from_secs(1 << self.failures.min(6)).min(LONGEST_REST);
                 self.failures = self.failures.saturating_add(1);
-                self.failed = Some(Instant::now());
+                self.watch.fails();
                 self.rests = Some(Instant::now() + rest);
                 self.complain(&format!("cannot watch it: {}", watch_failure(&error)));
             }
@@ -293,7 +292,7 @@ impl Vault {
 
     /// Says it once, until it is something else or over.
     fn complain(&mut self, what: &str) {
-        if self.said.as_deref() != Some(what) {
+        if self.useless.is_news(what) {
             let Place {
                 namespace, name, ..
             } = &self.place;
@@ -302,19 +301,17 @@ impl Vault {
                 secret = name,
                 "the webhook's Secret is of no use: {what}; this operator shows what it has itself meanwhile"
             );
-            self.said = Some(what.to_owned());
         }
     }
 
     /// What was said last, and has not become better since.
     #[cfg(test)]
     pub(super) fn said(&self) -> Option<&str> {
-        self.said.as_deref()
+        self.useless.last()
     }
 
     fn is_well(&mut self) {
-        let watches = self.failed.is_none() || watches_again(self.failed);
-        if watches && self.said.take().is_some() {
+        if self.watch.works() && self.useless.is_over() {
             let secret = &self.place.name;
             tracing::info!(secret, "the webhook's Secret can be used again");
         }
