@@ -36,6 +36,8 @@ pub enum Program {
     Helm,
     /// Renders what is made of bases and overlays.
     Kustomize,
+    /// Tests alerts.
+    Promtool,
 }
 
 impl Program {
@@ -51,6 +53,7 @@ impl Program {
             Self::Coredns => "coredns",
             Self::Helm => "helm",
             Self::Kustomize => "kustomize",
+            Self::Promtool => "promtool",
         }
     }
 
@@ -61,6 +64,7 @@ impl Program {
             Self::Coredns => "github.com/coredns/coredns".to_owned(),
             Self::Helm => format!("{HELM}/cmd/helm"),
             Self::Kustomize => "sigs.k8s.io/kustomize/kustomize/v5".to_owned(),
+            Self::Promtool => "github.com/prometheus/prometheus/cmd/promtool".to_owned(),
             kubernetes => format!("k8s.io/kubernetes/cmd/{}", kubernetes.name()),
         }
     }
@@ -71,7 +75,16 @@ impl Program {
         match self {
             Self::Coredns => modules.join("coredns"),
             Self::Helm | Self::Kustomize => modules.join("deploy"),
+            Self::Promtool => modules.join("prometheus"),
             _ => modules,
+        }
+    }
+
+    /// Parts that are chosen; of Prometheus none of those that find what to ask.
+    fn tags(self) -> &'static str {
+        match self {
+            Self::Promtool => "remove_all_sd",
+            _ => "",
         }
     }
 
@@ -79,7 +92,7 @@ impl Program {
     fn build_time(self) -> &'static str {
         match self {
             Self::KubeApiserver => "about 3 minutes",
-            Self::Coredns => "about 2 minutes",
+            Self::Coredns | Self::Promtool => "about 2 minutes",
             Self::KubeControllerManager | Self::Helm => "about 1 minute",
             _ => "half a minute",
         }
@@ -158,7 +171,8 @@ impl Recipe {
         let unfinished = built.with_extension("unfinished");
         let go = Command::new("go")
             .current_dir(program.module())
-            .args(["build", "-trimpath", "-ldflags", &self.linker_flags, "-o"])
+            .args(["build", "-trimpath", "-tags", program.tags()])
+            .args(["-ldflags", &self.linker_flags, "-o"])
             .args([unfinished.as_os_str(), program.package().as_ref()])
             .output();
         let go = go.with_context(|| {
@@ -193,7 +207,9 @@ fn linker_flags(program: Program, module: &str) -> Result<String> {
         line.with_context(|| format!("{} does not require {package}", program.name()))
     };
     match program {
-        Program::Etcd | Program::Coredns | Program::Kustomize => Ok(PLAIN.to_owned()),
+        Program::Etcd | Program::Coredns | Program::Kustomize | Program::Promtool => {
+            Ok(PLAIN.to_owned())
+        }
         Program::Helm => {
             let version = required(HELM)?;
             // client-go v0.36.3 is of Kubernetes 1.36.

@@ -55,19 +55,27 @@ pub(super) fn everything() -> Value {
     })
 }
 
-/// An expression that Prometheus takes; Grafana says before how long it asks for.
-fn parsed(text: &str) -> Result<()> {
-    let text = text.replace("$__rate_interval", "1m");
-    let parsed = promql_parser::parser::parse(&text).map_err(anyhow::Error::msg);
-    parsed.with_context(|| text.clone()).map(drop)
-}
-
 /// The metrics that a text speaks of.
 fn metrics(text: &str) -> BTreeSet<&str> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let named =
         words.filter(|word| word.starts_with("mxjob_") || word.starts_with("training_operator_"));
     named.map(|word| word.trim_end_matches("_bucket")).collect()
+}
+
+/// What the dashboard among these objects asks for.
+pub(super) fn queries(objects: &[Value]) -> Result<Vec<String>> {
+    let dashboard = find(objects, "ConfigMap", "mxjob-dashboard")?;
+    let text = dashboard["data"]["mxjob.json"].as_str();
+    let dashboard: Value = serde_json::from_str(text.context("no dashboard")?)?;
+    let panels = dashboard["panels"].as_array().context("no panels")?;
+    let targets = panels
+        .iter()
+        .filter_map(|panel| panel["targets"].as_array());
+    let queries = targets.flatten().map(|target| target["expr"].as_str());
+    queries
+        .map(|query| Ok(query.context("no expression")?.to_owned()))
+        .collect()
 }
 
 #[tokio::test]
@@ -85,7 +93,6 @@ async fn what_is_watched_is_what_the_operator_tells() -> Result<()> {
         .context("no rules")?;
     for alert in alerts {
         let text = alert["expr"].as_str().context("no expression")?;
-        parsed(text)?;
         let named = metrics(text);
         // The API server tells of failed conversions, of all operators.
         let is_ours = alert["alert"] != "MXJobConversionsFail";
@@ -101,19 +108,10 @@ async fn what_is_watched_is_what_the_operator_tells() -> Result<()> {
         ensure!(annotations["summary"].is_string() && annotations["description"].is_string());
     }
     let dashboard = find(&objects, "ConfigMap", "mxjob-dashboard")?;
-    let text = dashboard["data"]["mxjob.json"]
-        .as_str()
-        .context("no dashboard")?;
-    let dashboard: Value = serde_json::from_str(text)?;
-    let panels = dashboard["panels"].as_array().context("no panels")?;
-    for target in panels
-        .iter()
-        .filter_map(|panel| panel["targets"].as_array())
-        .flatten()
-    {
-        let text = target["expr"].as_str().context("no expression")?;
-        parsed(text)?;
-        let named = metrics(text);
+    let text = dashboard["data"]["mxjob.json"].as_str();
+    let text = text.context("no dashboard")?;
+    for query in queries(&objects)? {
+        let named = metrics(&query);
         ensure!(!named.is_empty() && named.is_subset(&told), "{named:?}");
     }
     // Every metric but that of the process itself is somewhere.

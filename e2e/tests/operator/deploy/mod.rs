@@ -1,5 +1,6 @@
 //! What installs the operator, `deploy/`: rendered by the tools that people use, and taken to a real API server.
 
+mod alerts;
 mod chart;
 mod fairness;
 mod image;
