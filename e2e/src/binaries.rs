@@ -38,6 +38,8 @@ pub enum Program {
     Kustomize,
     /// Tests alerts.
     Promtool,
+    /// Makes certificates.
+    CertManager,
 }
 
 impl Program {
@@ -54,6 +56,7 @@ impl Program {
             Self::Helm => "helm",
             Self::Kustomize => "kustomize",
             Self::Promtool => "promtool",
+            Self::CertManager => "cert-manager",
         }
     }
 
@@ -65,6 +68,7 @@ impl Program {
             Self::Helm => format!("{HELM}/cmd/helm"),
             Self::Kustomize => "sigs.k8s.io/kustomize/kustomize/v5".to_owned(),
             Self::Promtool => "github.com/prometheus/prometheus/cmd/promtool".to_owned(),
+            Self::CertManager => "./cert-manager".to_owned(),
             kubernetes => format!("k8s.io/kubernetes/cmd/{}", kubernetes.name()),
         }
     }
@@ -74,7 +78,7 @@ impl Program {
         let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("control-plane");
         match self {
             Self::Coredns => modules.join("coredns"),
-            Self::Helm | Self::Kustomize => modules.join("deploy"),
+            Self::Helm | Self::Kustomize | Self::CertManager => modules.join("deploy"),
             Self::Promtool => modules.join("prometheus"),
             _ => modules,
         }
@@ -93,7 +97,7 @@ impl Program {
         match self {
             Self::KubeApiserver => "about 3 minutes",
             Self::Coredns | Self::Promtool => "about 2 minutes",
-            Self::KubeControllerManager | Self::Helm => "about 1 minute",
+            Self::KubeControllerManager | Self::Helm | Self::CertManager => "about 1 minute",
             _ => "half a minute",
         }
     }
@@ -129,6 +133,19 @@ pub fn find(program: Program) -> Result<PathBuf> {
     Ok(built)
 }
 
+/// The source of a Go module that `program` is made of, in Go's own store.
+pub fn source(program: Program, module: &str) -> Result<PathBuf> {
+    let go = Command::new("go")
+        .current_dir(program.module())
+        .args(["list", "-m", "-f", "{{.Dir}}", module])
+        .output()
+        .context("there is no Go to look for the source of a module")?;
+    let said = String::from_utf8_lossy(&go.stderr);
+    ensure!(go.status.success(), "go does not find {module}: {said}");
+    let folder = String::from_utf8(go.stdout)?;
+    Ok(PathBuf::from(folder.trim_end()))
+}
+
 /// Cargo's target folder, as cargo itself was told.
 fn target_folder() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -152,7 +169,11 @@ impl Recipe {
         };
         let module = read("go.mod")?;
         let linker_flags = linker_flags(program, &module)?;
-        let text = format!("{linker_flags}\n{module}\n{}", read("go.sum")?);
+        let own = match program {
+            Program::CertManager => read("cert-manager/main.go")?,
+            _ => String::new(),
+        };
+        let text = format!("{linker_flags}\n{module}\n{}{own}", read("go.sum")?);
         Ok(Self { linker_flags, text })
     }
 
@@ -207,9 +228,11 @@ fn linker_flags(program: Program, module: &str) -> Result<String> {
         line.with_context(|| format!("{} does not require {package}", program.name()))
     };
     match program {
-        Program::Etcd | Program::Coredns | Program::Kustomize | Program::Promtool => {
-            Ok(PLAIN.to_owned())
-        }
+        Program::Etcd
+        | Program::Coredns
+        | Program::Kustomize
+        | Program::Promtool
+        | Program::CertManager => Ok(PLAIN.to_owned()),
         Program::Helm => {
             let version = required(HELM)?;
             // client-go v0.36.3 is of Kubernetes 1.36.

@@ -2,6 +2,7 @@
 
 mod access;
 mod components;
+mod issuer;
 
 use std::fs;
 use std::path::{Path, PathBuf};

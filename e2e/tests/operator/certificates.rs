@@ -120,13 +120,13 @@ impl Pair {
 }
 
 /// Somebody who reads the job at an older version all the time.
-struct Reader {
+pub(crate) struct Reader {
     reads: Arc<Mutex<(u32, Vec<String>)>>,
     task: JoinHandle<()>,
 }
 
 impl Reader {
-    fn start(bench: &Bench) -> Self {
+    pub(crate) fn start(bench: &Bench) -> Self {
         let jobs = at(&bench.client, &bench.namespace, "v1beta1");
         let reads: Arc<Mutex<(u32, Vec<String>)>> = Arc::default();
         let counted = reads.clone();
@@ -147,7 +147,7 @@ impl Reader {
     }
 
     /// How many reads there were; an error if one has failed.
-    async fn stop(self) -> Result<u32> {
+    pub(crate) async fn stop(self) -> Result<u32> {
         self.task.abort();
         sleep(Duration::from_secs(1)).await;
         let reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);

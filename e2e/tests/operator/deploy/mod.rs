@@ -4,6 +4,7 @@ mod alerts;
 mod chart;
 mod fairness;
 mod image;
+mod issued;
 mod jobs;
 mod release;
 mod same;
