@@ -1,5 +1,6 @@
 //! The annotation that holds what a version cannot show.
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::rest::Leaf;
@@ -60,9 +61,7 @@ impl Held {
         let mut held = Map::new();
         held.insert("origin".to_owned(), self.origin.name().into());
         held.insert("rest".to_owned(), Value::Object(self.rest));
-        // The same text for the same thing, so that what has not changed is not written again.
-        let mut held = Value::Object(held);
-        held.sort_all_objects();
+        let held = text(&Value::Object(held));
         let metadata = object.entry("metadata").or_insert_with(empty);
         let annotations = metadata
             .as_object_mut()
@@ -72,7 +71,7 @@ impl Held {
                 *annotations = empty();
             }
             if let Some(annotations) = annotations.as_object_mut() {
-                annotations.insert(CONVERSION_ANNOTATION.to_owned(), held.to_string().into());
+                annotations.insert(CONVERSION_ANNOTATION.to_owned(), held.into());
             }
         }
     }
@@ -115,10 +114,33 @@ pub(super) fn put_status(leaves: Vec<Leaf>, content: &mut Sections) {
     if leaves.is_empty() {
         return;
     }
-    let mut leaves: Value = leaves.into_iter().map(Leaf::write).collect();
-    leaves.sort_all_objects();
+    let leaves: Value = leaves.into_iter().map(Leaf::write).collect();
     if let Some(status) = fields_mut(content, STATUS) {
-        status.insert(REST.to_owned(), leaves.to_string().into());
+        status.insert(REST.to_owned(), text(&leaves).into());
+    }
+}
+
+/// A value as JSON: the same text for the same thing, so that what has not changed is not written again.
+fn text(value: &Value) -> String {
+    // JSON has a text for every value.
+    serde_json::to_string(&Sorted(value)).unwrap_or_default()
+}
+
+/// A value with the fields of its objects by their names.
+struct Sorted<'a>(&'a Value);
+
+impl Serialize for Sorted<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Object(fields) => {
+                let mut fields: Vec<_> = fields.iter().collect();
+                fields.sort_unstable_by_key(|(key, _)| *key);
+                let fields = fields.into_iter();
+                serializer.collect_map(fields.map(|(key, value)| (key, Sorted(value))))
+            }
+            Value::Array(items) => serializer.collect_seq(items.iter().map(Sorted)),
+            plain => plain.serialize(serializer),
+        }
     }
 }
 

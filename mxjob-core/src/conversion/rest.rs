@@ -156,34 +156,43 @@ fn compare<'a>(
     leaves: &mut Vec<Leaf>,
 ) {
     path.push(key);
-    match (was, is) {
-        (Some(Value::Object(was)), Some(Value::Object(is))) => fields(path, was, is, leaves),
+    let found = leaves.len();
+    let whole = match (was, is) {
+        (Some(Value::Object(was)), Some(Value::Object(is))) => {
+            fields(path, was, is, leaves);
+            false
+        }
         (Some(Value::Array(was)), Some(Value::Array(is))) if same_names(was, is) => {
             for (was, is) in was.iter().zip(is) {
-                compare(
-                    path,
-                    name(was).unwrap_or_default(),
-                    Some(was),
-                    Some(is),
-                    leaves,
-                );
+                let name = name(was).unwrap_or_default();
+                compare(path, name, Some(was), Some(is), leaves);
             }
+            // A name that others have as well does not say where.
+            leaves.len() > found && repeats_names(was)
         }
-        _ if was != is => leaves.push(Leaf {
+        _ => was != is,
+    };
+    if whole {
+        leaves.truncate(found);
+        leaves.push(Leaf {
             path: path.iter().map(|key| (*key).to_owned()).collect(),
             was: was.cloned(),
             is: is.cloned(),
-        }),
-        _ => {}
+        });
     }
     path.pop();
 }
 
-/// Both list the same named things in the same order. Other lists are compared as wholes.
+/// Both list things of the same names in the same order. Other lists are compared as wholes.
 fn same_names(one: &[Value], other: &[Value]) -> bool {
-    let names: Option<BTreeSet<_>> = one.iter().map(name).collect();
-    names.is_some_and(|names| names.len() == one.len())
-        && one.iter().map(name).eq(other.iter().map(name))
+    let mut pairs = one.iter().zip(other);
+    one.len() == other.len()
+        && pairs.all(|(one, other)| name(one).is_some_and(|one| name(other) == Some(one)))
+}
+
+fn repeats_names(items: &[Value]) -> bool {
+    let names: BTreeSet<_> = items.iter().map(name).collect();
+    names.len() < items.len()
 }
 
 fn name(item: &Value) -> Option<&str> {
