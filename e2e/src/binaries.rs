@@ -1,8 +1,8 @@
 //! Finds the programs of the control plane, or builds them once.
 //!
 //! Each comes from `KUBEBUILDER_ASSETS` when that folder has it. Else Go builds it from
-//! the modules in `e2e/control-plane`, which name the programs as tools and pin every
-//! version, into `<target>/control-plane`.
+//! the modules in `e2e/control-plane`, which name the programs as tools, or are one, and pin
+//! every version, into `<target>/control-plane`.
 
 use std::env;
 use std::fs;
@@ -68,18 +68,19 @@ impl Program {
             Self::Helm => format!("{HELM}/cmd/helm"),
             Self::Kustomize => "sigs.k8s.io/kustomize/kustomize/v5".to_owned(),
             Self::Promtool => "github.com/prometheus/prometheus/cmd/promtool".to_owned(),
-            Self::CertManager => "./cert-manager".to_owned(),
+            Self::CertManager => ".".to_owned(),
             kubernetes => format!("k8s.io/kubernetes/cmd/{}", kubernetes.name()),
         }
     }
 
-    /// The folder of the Go module that names the program as a tool.
+    /// The folder of the Go module that names the program as a tool, or is it.
     fn module(self) -> PathBuf {
         let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("control-plane");
         match self {
             Self::Coredns => modules.join("coredns"),
-            Self::Helm | Self::Kustomize | Self::CertManager => modules.join("deploy"),
+            Self::Helm | Self::Kustomize => modules.join("deploy"),
             Self::Promtool => modules.join("prometheus"),
+            Self::CertManager => modules.join("cert-manager"),
             _ => modules,
         }
     }
@@ -96,8 +97,8 @@ impl Program {
     fn build_time(self) -> &'static str {
         match self {
             Self::KubeApiserver => "about 3 minutes",
-            Self::Coredns | Self::Promtool => "about 2 minutes",
-            Self::KubeControllerManager | Self::Helm | Self::CertManager => "about 1 minute",
+            Self::Coredns | Self::Promtool | Self::CertManager => "about 2 minutes",
+            Self::KubeControllerManager | Self::Helm => "about 1 minute",
             _ => "half a minute",
         }
     }
@@ -137,13 +138,16 @@ pub fn find(program: Program) -> Result<PathBuf> {
 pub fn source(program: Program, module: &str) -> Result<PathBuf> {
     let go = Command::new("go")
         .current_dir(program.module())
-        .args(["list", "-m", "-f", "{{.Dir}}", module])
+        .args(["mod", "download", "-json", module])
         .output()
         .context("there is no Go to look for the source of a module")?;
-    let said = String::from_utf8_lossy(&go.stderr);
+    let said = String::from_utf8_lossy(&go.stdout);
     ensure!(go.status.success(), "go does not find {module}: {said}");
-    let folder = String::from_utf8(go.stdout)?;
-    Ok(PathBuf::from(folder.trim_end()))
+    let found: serde_json::Value = serde_json::from_str(&said)?;
+    let folder = found.get("Dir").and_then(serde_json::Value::as_str);
+    Ok(folder
+        .with_context(|| format!("go has no {module}: {said}"))?
+        .into())
 }
 
 /// Cargo's target folder, as cargo itself was told.
@@ -170,10 +174,11 @@ impl Recipe {
         let module = read("go.mod")?;
         let linker_flags = linker_flags(program, &module)?;
         let own = match program {
-            Program::CertManager => read("cert-manager/main.go")?,
+            Program::CertManager => read("main.go")?,
             _ => String::new(),
         };
-        let text = format!("{linker_flags}\n{module}\n{}{own}", read("go.sum")?);
+        let (tags, sums) = (program.tags(), read("go.sum")?);
+        let text = format!("{linker_flags}\n{module}\n{sums}{own}{tags}");
         Ok(Self { linker_flags, text })
     }
 

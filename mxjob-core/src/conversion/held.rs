@@ -82,7 +82,7 @@ impl Held {
         leaves.cloned().map(read_all).unwrap_or_default()
     }
 
-    /// Takes it out.
+    /// Takes out what a conversion to `version` lacks.
     pub(super) fn take_leaves(&mut self, version: Version) -> Vec<Leaf> {
         let leaves = self.rest.shift_remove(version.name());
         leaves.map(read_all).unwrap_or_default()

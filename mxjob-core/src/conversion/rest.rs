@@ -90,7 +90,7 @@ impl Leaf {
             }
     }
 
-    /// `None`: it is none.
+    /// `None`: it is no such difference.
     pub(super) fn read(value: Value) -> Option<Self> {
         let Value::Object(mut fields) = value else {
             return None;

@@ -83,7 +83,7 @@ impl Keeper {
             }
             match self.vault.tend(&mut self.rotation).await {
                 Ok(()) => {
-                    self.bare.is_over();
+                    self.bare.end();
                 }
                 Err(error) => warn(&mut self.bare, &error.to_string()),
             }
@@ -95,7 +95,7 @@ impl Keeper {
         // Each try to list begins with Init, one that fails too.
         if !matches!(event, Err(_) | Ok(Event::Init)) {
             self.watch.has_news();
-            self.unseen.is_over();
+            self.unseen.end();
         }
         match event {
             Ok(Event::Apply(crd) | Event::InitApply(crd)) => self.stored = Some(crd),
@@ -119,7 +119,7 @@ impl Keeper {
     /// Points the definition here if it is not.
     async fn point(&mut self) {
         if self.watch.works() {
-            self.unseen.is_over();
+            self.unseen.end();
         }
         let Some(crd) = &self.stored else { return };
         let authorities = self.rotation.authorities();
@@ -130,7 +130,7 @@ impl Keeper {
         let turn = self.rotation.pace().turn();
         let conversion = match verdict {
             Verdict::Fine => {
-                self.astray.is_over();
+                self.astray.end();
                 return;
             }
             Verdict::Old(lacking) => {
@@ -154,7 +154,7 @@ impl Keeper {
                 tracing::info!(crd = self.name, "its conversion is pointed here");
                 self.stored = Some(crd);
                 self.written = Some(Instant::now());
-                self.astray.is_over();
+                self.astray.end();
             }
             // Somebody was faster; the watch brings what they wrote.
             Err(kube::Error::Api(status)) if status.code == CONFLICT => {}
@@ -184,7 +184,7 @@ impl Keeper {
 
 /// Says it once, until it is something else or over.
 fn warn(told: &mut Told, text: &str) {
-    if told.is_news(text) {
+    if told.tell(text) {
         tracing::warn!("{text}");
     }
 }

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 pub(super) struct Told(Option<String>);
 
 impl Told {
-    /// Whether it is to be said: not what was said last already.
-    pub(super) fn is_news(&mut self, text: &str) -> bool {
+    /// What is to be said now; whether it is news.
+    pub(super) fn tell(&mut self, text: &str) -> bool {
         let is_news = self.0.as_deref() != Some(text);
         if is_news {
             self.0 = Some(text.to_owned());
@@ -18,8 +18,8 @@ impl Told {
         is_news
     }
 
-    /// Whether there was something that is over now.
-    pub(super) fn is_over(&mut self) -> bool {
+    /// It is well; whether there was something before.
+    pub(super) fn end(&mut self) -> bool {
         self.0.take().is_some()
     }
 
@@ -29,8 +29,8 @@ impl Told {
     }
 }
 
-/// A watch that has failed and goes on says nothing until there is news. After so long without another
-/// failure it goes on: the longest rest between two attempts is a minute.
+/// A watch that works again says nothing before there is news. After so long without another failure it counts
+/// as working: the longest rest between two attempts is a minute.
 pub(super) const MENDED: Duration = Duration::from_mins(3);
 
 /// Whether a watch works.

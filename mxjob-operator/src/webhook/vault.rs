@@ -61,6 +61,7 @@ pub(super) struct Vault {
     /// How often in a row it could not be watched, and until when the next try waits.
     failures: u32,
     rests: Option<Instant>,
+    /// Why it is of no use.
     useless: Told,
 }
 
@@ -292,7 +293,7 @@ impl Vault {
 
     /// Says it once, until it is something else or over.
     fn complain(&mut self, what: &str) {
-        if self.useless.is_news(what) {
+        if self.useless.tell(what) {
             let Place {
                 namespace, name, ..
             } = &self.place;
@@ -311,7 +312,7 @@ impl Vault {
     }
 
     fn is_well(&mut self) {
-        if self.watch.works() && self.useless.is_over() {
+        if self.watch.works() && self.useless.end() {
             let secret = &self.place.name;
             tracing::info!(secret, "the webhook's Secret can be used again");
         }

@@ -42,128 +42,158 @@ const PODS_NOT_MADE: &str =
 const TOO_MANY: &str = "mxjob_api_requests_total{@,verb=\"create\",resource=\"pods\",code=\"429\"}";
 /// Of the API server, for all namespaces.
 const NOT_CONVERTED: &str = "apiserver_crd_conversion_webhook_duration_seconds_count{\
-    crd_name=\"mxjobs.kubeflow.org\",from_version=\"kubeflow.org/v1\",to_version=\"kubeflow.org/v1beta1\",\
+    crd_name=\"mxjobs.kubeflow.org\",from_version=\"v1\",to_version=\"v1beta1\",\
     succeeded=\"false\"}";
 const FOREIGN: &str = "apiserver_crd_conversion_webhook_duration_seconds_count{\
     crd_name=\"others.example.com\",from_version=\"v1\",to_version=\"v2\",succeeded=\"false\"}";
-const WITHIN_MINUTE: &str = "mxjob_job_start_latency_seconds_bucket{@,le=\"51.2\"}";
-const WITHIN_TWO: &str = "mxjob_job_start_latency_seconds_bucket{@,le=\"102.4\"}";
+const WITHIN_MINUTE: &str = "mxjob_job_start_latency_seconds_bucket{@,le=\"60.0\"}";
+const WITHIN_TWO: &str = "mxjob_job_start_latency_seconds_bucket{@,le=\"120.0\"}";
 const EVER: &str = "mxjob_job_start_latency_seconds_bucket{@,le=\"+Inf\"}";
+const DEFINITION_REFUSED: &str = "mxjob_api_requests_total{@,verb=\"patch\",resource=\"customresourcedefinitions\",code=\"403\"}";
+const UNWELL: &str = "mxjob_api_requests_total{@,verb=\"patch\",resource=\"pods\",code=\"503\"}";
 const FAILED: &str = "training_operator_jobs_failed_total{@,job_namespace=\"lab\"}";
+const FAILED_BESIDE: &str = "training_operator_jobs_failed_total{@,job_namespace=\"other\"}";
+const SUCCEEDED_BESIDE: &str = "training_operator_jobs_successful_total{@,job_namespace=\"other\"}";
 const SUCCEEDED: &str = "training_operator_jobs_successful_total{@,job_namespace=\"lab\"}";
 
-const CASES: [Case; 20] = [
-    // The last leader goes, and the next takes half a minute, or never comes.
+const CASES: [Case; 24] = [
+    // The last leader goes, and the next takes two minutes, or never comes.
     Case {
         alert: NOBODY,
-        series: &[(A, "1x9 0x9"), (B, "0x10 1x8")],
-        quiet: &["5m", "6m", "9m"],
+        series: &[(A, "1x9 0x9"), (B, "0x13 1x8")],
+        quiet: &["6m30s", "7m", "9m"],
         fires: None,
     },
     Case {
         alert: NOBODY,
         series: &[(A, "1x9 0x9"), (B, "0x20")],
-        quiet: &["5m"],
-        fires: Some(("6m", &[])),
+        quiet: &["7m30s"],
+        fires: Some(("8m", &[])),
     },
     // None is there, or none that is asked for its metrics.
     Case {
         alert: NOBODY,
         series: &[("mxjob_leader{namespace=\"elsewhere\"}", "1x9")],
-        quiet: &["30s"],
-        fires: Some(("1m30s", &[])),
+        quiet: &["2m30s"],
+        fires: Some(("3m", &[])),
     },
+    Case {
+        alert: TWO,
+        series: &[(A, "1x19"), (B, "0x4 1x14")],
+        quiet: &["2m", "5m"],
+        fires: Some(("5m30s", &[])),
+    },
+    // A rolling update: the next one leads, and two minutes go by until Prometheus forgets the old one.
+    Case {
+        alert: TWO,
+        series: &[(A, "1x9 stale _x19"), (B, "0x5 1x24")],
+        quiet: &["4m30s", "5m", "6m", "8m"],
+        fires: None,
+    },
+    // Another installation; one that is read twice.
     Case {
         alert: TWO,
         series: &[
-            (A, "1x9"),
-            (B, "0x4 1x4"),
-            ("mxjob_leader{namespace=\"elsewhere\"}", "1x9"),
+            (A, "1x19"),
+            ("mxjob_leader{@,pod=\"a\",job=\"pods\"}", "1x19"),
+            ("mxjob_leader{namespace=\"elsewhere\"}", "1x19"),
         ],
-        quiet: &["2m"],
-        fires: Some(("4m", &[])),
-    },
-    // A rolling update: the next one leads before Prometheus knows that the old one is gone.
-    Case {
-        alert: TWO,
-        series: &[(A, "1x5 stale _x9"), (B, "0x4 1x9")],
-        quiet: &["3m", "4m", "5m"],
+        quiet: &["8m"],
         fires: None,
     },
+    // A follower tries every ten seconds, what points the definition every minute.
     Case {
         alert: REQUESTS,
-        series: &[(PODS_REFUSED, "0+6x40")],
-        quiet: &["9m"],
+        series: &[(PODS_REFUSED, "0+3x60")],
+        quiet: &["10m"],
         fires: Some((
             "15m",
             &[("verb", "patch"), ("resource", "pods"), ("code", "403")],
         )),
     },
-    // Now and then one is refused; an hour ago all were; of creations another alert speaks.
     Case {
         alert: REQUESTS,
-        series: &[(PODS_REFUSED, "0+1x60")],
-        quiet: &["12m", "30m"],
-        fires: None,
-    },
-    Case {
-        alert: REQUESTS,
-        series: &[(PODS_REFUSED, "0+6x10 60x100")],
-        quiet: &["12m", "50m"],
-        fires: None,
-    },
-    Case {
-        alert: REQUESTS,
-        series: &[(PODS_NOT_MADE, "0+6x100")],
-        quiet: &["12m", "40m"],
-        fires: None,
-    },
-    Case {
-        alert: OBJECTS,
-        series: &[(PODS_NOT_MADE, "0+6x100")],
-        quiet: &["29m"],
-        fires: Some(("35m", &[("resource", "pods"), ("code", "403")])),
-    },
-    // A quota that is full for a while.
-    Case {
-        alert: OBJECTS,
-        series: &[(PODS_NOT_MADE, "0+6x40 240x60")],
-        quiet: &["15m", "32m", "40m"],
-        fires: None,
-    },
-    Case {
-        alert: CONVERSIONS,
-        series: &[(NOT_CONVERTED, "0x4 0+1x30")],
-        quiet: &["4m"],
+        series: &[(
+            DEFINITION_REFUSED,
+            "0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11 11 12 12 13 13 14 14 15 15 16 16 17 17 18 18 19 19 20 20",
+        )],
+        quiet: &["10m"],
         fires: Some((
-            "12m",
+            "20m",
             &[
-                ("crd_name", "mxjobs.kubeflow.org"),
-                ("from_version", "kubeflow.org/v1"),
-                ("to_version", "kubeflow.org/v1beta1"),
+                ("verb", "patch"),
+                ("resource", "customresourcedefinitions"),
+                ("code", "403"),
             ],
         )),
     },
-    // One was not, while an operator was started; another vendor's.
+    // Five are refused; the API server is unwell for five minutes; of creations another alert speaks.
+    Case {
+        alert: REQUESTS,
+        series: &[(PODS_REFUSED, "0+1x5 5x60")],
+        quiet: &["3m", "12m", "14m", "30m"],
+        fires: None,
+    },
+    Case {
+        alert: REQUESTS,
+        series: &[(UNWELL, "0+6x10 60x100")],
+        quiet: &["6m30s", "9m", "12m"],
+        fires: None,
+    },
+    Case {
+        alert: REQUESTS,
+        series: &[(PODS_NOT_MADE, "0+6x100")],
+        quiet: &["15m", "40m"],
+        fires: None,
+    },
+    Case {
+        alert: OBJECTS,
+        series: &[(PODS_NOT_MADE, "0+1x100")],
+        quiet: &["30m"],
+        fires: Some(("36m", &[("resource", "pods"), ("code", "403")])),
+    },
+    // A quota that is full for ten minutes.
+    Case {
+        alert: OBJECTS,
+        series: &[(PODS_NOT_MADE, "0+6x20 120x80")],
+        quiet: &["15m", "24m", "32m", "40m"],
+        fires: None,
+    },
     Case {
         alert: CONVERSIONS,
-        series: &[(NOT_CONVERTED, "_x4 1x40"), (FOREIGN, "0+1x40")],
-        quiet: &["4m", "8m", "12m", "18m"],
+        series: &[(NOT_CONVERTED, "0x4 0+1x40")],
+        quiet: &["4m", "12m"],
+        fires: Some((
+            "14m",
+            &[
+                ("crd_name", "mxjobs.kubeflow.org"),
+                ("from_version", "v1"),
+                ("to_version", "v1beta1"),
+            ],
+        )),
+    },
+    // None was for a minute and a half, while an operator was started; another vendor's.
+    Case {
+        alert: CONVERSIONS,
+        series: &[(NOT_CONVERTED, "3x4 4 5 6 6x40"), (FOREIGN, "0+1x40")],
+        quiet: &["3m30s", "6m30s", "8m", "12m", "18m"],
         fires: None,
     },
+    // Two, and then a rest of half a minute.
     Case {
         alert: BUSY,
-        series: &[(TOO_MANY, "0+60x60")],
-        quiet: &["14m"],
+        series: &[(TOO_MANY, "0+2x60")],
+        quiet: &["15m"],
         fires: Some(("20m", &[])),
     },
+    // The start of a large job.
     Case {
         alert: BUSY,
-        series: &[(TOO_MANY, "0+15x60")],
-        quiet: &["17m", "29m"],
+        series: &[(TOO_MANY, "0+60x10 600x60")],
+        quiet: &["9m", "15m", "20m"],
         fires: None,
     },
-    // Of 20 a minute two wait longer, or none.
+    // Of 20 a minute two wait longer than a minute, or none.
     Case {
         alert: LATE,
         series: &[
@@ -184,22 +214,41 @@ const CASES: [Case; 20] = [
         quiet: &["14m", "32m"],
         fires: None,
     },
-    // Twelve have failed and two have not, or none; two have, and that is few.
+    // Twelve have failed; two have not, or ten; in the namespace beside it none has.
     Case {
         alert: FAIL,
-        series: &[(FAILED, "0+1x12 12x200"), (SUCCEEDED, "0 1 2 2x200")],
-        quiet: &["2m", "2h"],
+        series: &[
+            (FAILED, "0+1x12 12x200"),
+            (SUCCEEDED, "0 1 2 2x200"),
+            (FAILED_BESIDE, "0x200"),
+            (SUCCEEDED_BESIDE, "0x200"),
+        ],
+        quiet: &["4m", "2h"],
         fires: Some(("20m", &[("job_namespace", "lab")])),
     },
     Case {
         alert: FAIL,
-        series: &[(FAILED, "0+1x12 12x200")],
-        quiet: &["2m", "2h"],
-        fires: Some(("20m", &[("job_namespace", "lab")])),
+        series: &[(FAILED, "0+1x12 12x200"), (SUCCEEDED, "0+1x10 10x200")],
+        quiet: &["10m", "20m", "40m"],
+        fires: None,
+    },
+    // All at once, before Prometheus has asked for the first time.
+    Case {
+        alert: FAIL,
+        series: &[(FAILED, "_x4 20x400"), (SUCCEEDED, "_x4 0x400")],
+        quiet: &["6m", "70m"],
+        fires: Some(("8m", &[("job_namespace", "lab")])),
+    },
+    // The day before.
+    Case {
+        alert: FAIL,
+        series: &[(FAILED, "20x400"), (SUCCEEDED, "0x400")],
+        quiet: &["70m", "3h"],
+        fires: None,
     },
     Case {
         alert: FAIL,
-        series: &[(FAILED, "0 1 2 2x100")],
+        series: &[(FAILED, "0 1 2 2x100"), (SUCCEEDED, "0x100")],
         quiet: &["20m", "40m"],
         fires: None,
     },

@@ -146,18 +146,15 @@ impl Leadership {
         let Some((release, running)) = self.candidate else {
             return;
         };
-        if leads && all_answered {
-            let _ = release.send(());
-            if tokio::time::timeout(FAREWELL, running).await.is_err() {
-                tracing::warn!("the lease was not given back in time: it runs out");
-            }
-        } else {
+        if leads && !all_answered {
             running.abort();
-            if leads {
-                tracing::warn!(
-                    "requests without an answer: the lease is not given back, it runs out"
-                );
-            }
+            tracing::warn!("requests without an answer: the lease is not given back, it runs out");
+            return;
+        }
+        // One that stands by may have asked for it.
+        let _ = release.send(());
+        if tokio::time::timeout(FAREWELL, running).await.is_err() {
+            tracing::warn!("the lease was not given back in time: it runs out");
         }
     }
 }
@@ -177,32 +174,42 @@ struct Candidate {
 }
 
 impl Candidate {
+    /// Until the lead is lost, or is to be given back.
     async fn run(mut self, mut released: oneshot::Receiver<()>) {
-        let ordered = tokio::select! {
-            () = self.stand() => false,
-            order = &mut released => order.is_ok(),
-        };
-        if ordered {
-            self.release().await;
+        loop {
+            let step = self.election.next(clock::now());
+            // Whose the lease is after a write only the answer says.
+            let may_stop = !matches!(step, Step::Write(_));
+            tokio::select! {
+                biased;
+                order = &mut released, if may_stop => {
+                    if order.is_ok() {
+                        self.release().await;
+                    }
+                    return;
+                }
+                goes_on = self.take(step) => if !goes_on {
+                    return;
+                },
+            }
         }
     }
 
-    /// Until the lead is lost.
-    async fn stand(&mut self) {
-        loop {
-            match self.election.next(clock::now()) {
-                Step::Read => self.read().await,
-                Step::Write(claim) => self.write(&claim).await,
-                Step::Wait(until) => {
-                    tokio::time::sleep(until.saturating_sub(clock::now())).await;
-                }
-                Step::Lost(loss) => {
-                    self.gate.close();
-                    self.standing.send_replace(Standing::Lost(loss));
-                    return;
-                }
+    /// Takes a step; whether others follow.
+    async fn take(&mut self, step: Step) -> bool {
+        match step {
+            Step::Read => self.read().await,
+            Step::Write(claim) => self.write(&claim).await,
+            Step::Wait(until) => {
+                tokio::time::sleep(until.saturating_sub(clock::now())).await;
+            }
+            Step::Lost(loss) => {
+                self.gate.close();
+                self.standing.send_replace(Standing::Lost(loss));
+                return false;
             }
         }
+        true
     }
 
     /// How long an answer is of any use.
@@ -311,7 +318,7 @@ impl Candidate {
                     tracing::info!(lease = self.place.name, "the lease is given back");
                     return;
                 }
-                // A renewal whose answer was not waited for.
+                // A write whose answer was lost.
                 Ok(Written::Conflict) => match self.place.read().await {
                     Ok(record) => self.election.saw(record, clock::now()),
                     Err(_) => return,
@@ -321,3 +328,6 @@ impl Candidate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

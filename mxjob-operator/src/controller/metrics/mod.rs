@@ -57,8 +57,8 @@ impl Metrics {
     pub(super) fn new(apis: &[&'static RoleTable]) -> Self {
         // From a look that finds nothing to do to one that waits for a slow server.
         let reconciles = Histogram::new(exponential_buckets(0.001, 4.0, 8));
-        // From a job of three to one of thousands.
-        let starts = Histogram::new(exponential_buckets(0.1, 2.0, 12));
+        // From a job of three to one of thousands; from a minute on it is late.
+        let starts = Histogram::new(exponential_buckets(0.1, 2.0, 9).chain([60.0, 120.0, 300.0]));
         let mut inner = Inner {
             apis: apis.into(),
             registry: Registry::default(),
